@@ -3,6 +3,8 @@
 const COUNT = new Intl.NumberFormat('en');
 const SIZE = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 });
 const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+/** Between a number and its unit, which stay on one line. */
+const NO_BREAK = '\u00a0';
 const UNITS = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
 
 export function count(value: number): string {
@@ -21,11 +23,11 @@ export function size(bytes: number): string {
     value /= 1024;
     unit++;
   }
-  return `${SIZE.format(value)} ${UNITS[unit]}`;
+  return `${SIZE.format(value)}${NO_BREAK}${UNITS[unit]}`;
 }
 
 export function percent(ratio: number): string {
-  return `${Math.round(ratio * 1000) / 10} %`;
+  return `${Math.round(ratio * 1000) / 10}${NO_BREAK}%`;
 }
 
 /** @param text RFC 3339 or null */
@@ -74,10 +76,10 @@ export function durationMs(text: string | null): number | null {
 
 export function milliseconds(ms: number | null): string {
   if (ms === null) return '';
-  if (ms < 1000) return `${SIZE.format(ms)} ms`;
-  if (ms < 60_000) return `${SIZE.format(ms / 1000)} s`;
+  if (ms < 1000) return `${SIZE.format(ms)}${NO_BREAK}ms`;
+  if (ms < 60_000) return `${SIZE.format(ms / 1000)}${NO_BREAK}s`;
   const minutes = Math.floor(ms / 60_000);
-  return `${count(minutes)} min ${Math.round((ms % 60_000) / 1000)} s`;
+  return `${count(minutes)}${NO_BREAK}min ${Math.round((ms % 60_000) / 1000)}${NO_BREAK}s`;
 }
 
 /** Throws an error with a message for the person who typed the text. */

@@ -27,6 +27,8 @@ export interface View {
   readonly about: string;
   readonly group: (typeof GROUPS)[number];
   readonly icon: IconName;
+  /** Whether telephones show the link without a click on More. */
+  readonly isFirst?: boolean;
   /** The view is shown to keys with at least one of these rights. */
   readonly rights: readonly Right[];
   /** @param argument the uid of an index or a chat workspace, from the address */
@@ -40,6 +42,7 @@ export const VIEWS: readonly View[] = [
     about: 'See what a query finds, and why',
     group: 'Search',
     icon: 'search',
+    isFirst: true,
     rights: ['search'],
     show: (uid) => <SearchView uid={uid} />,
   },
@@ -67,6 +70,7 @@ export const VIEWS: readonly View[] = [
     about: 'Add, find and edit documents',
     group: 'Data',
     icon: 'documents',
+    isFirst: true,
     rights: ['indexes'],
     show: (uid) => <DocumentsView uid={uid} />,
   },
@@ -76,6 +80,7 @@ export const VIEWS: readonly View[] = [
     about: 'What is searched, and how results are ranked',
     group: 'Relevance',
     icon: 'settings',
+    isFirst: true,
     rights: ['indexes'],
     show: (uid) => <SettingsView uid={uid} />,
   },
@@ -103,6 +108,7 @@ export const VIEWS: readonly View[] = [
     about: 'What the server does and has done',
     group: 'Operations',
     icon: 'tasks',
+    isFirst: true,
     rights: ['tasks'],
     show: () => <TasksView />,
   },

@@ -115,4 +115,76 @@ describe('The appearance of the page', () => {
     await map.locator('.one').first().click();
     await list.getByRole('link', { name: /Tower|Bridge/ }).waitFor();
   });
+
+  it('gives a hit one button, whose dialog has all there is', async () => {
+    await open('search/books?q=dune', 'Search');
+    const hit = page.getByRole('article').first();
+    await hit.locator('mark').first().waitFor();
+    assert.equal(await hit.locator(':is(button, a)').count(), 1);
+    await hit.getByRole('button', { name: /^Details of/ }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('Every word of the query was found.').waitFor();
+    await dialog.getByText('As JSON').waitFor();
+    await dialog.getByRole('link', { name: 'Edit' }).click();
+    await page.getByLabel('Document as JSON').waitFor();
+  });
+
+  describe('on narrow screens', () => {
+    let narrow: Tab;
+
+    before(async () => {
+      narrow = await stage.tab({ viewport: { width: 390, height: 844 } });
+      await enter(narrow, stage.server, stage.server.masterKey);
+    });
+    after(() => narrow?.close());
+
+    async function show(width: number, fragment: string, title: string): Promise<void> {
+      await narrow.page.setViewportSize({ width, height: 844 });
+      await narrow.page.goto(`${stage.server.url}/#/${fragment}`);
+      await narrow.page.getByRole('heading', { level: 1, name: title, exact: true }).waitFor();
+      await narrow.page.waitForLoadState('networkidle');
+    }
+
+    it('offers five things at the lower edge, and all views after a click on More', async () => {
+      await show(390, 'search/books', 'Search');
+      const views = narrow.page.getByRole('navigation', { name: 'Views' });
+      const shown = await views.getByRole('link').allTextContents();
+      assert.deepEqual(shown, ['Search', 'Documents', 'Settings', 'Tasks']);
+      for (const link of await views.locator(':is(a, button):visible').all()) {
+        const { x, width } = (await link.boundingBox())!;
+        assert.ok(x >= 0 && x + width <= 390);
+      }
+      await views.getByRole('button', { name: 'More views' }).click();
+      await views.getByRole('link', { name: 'Webhooks' }).click();
+      await narrow.page.getByRole('heading', { level: 1, name: 'Webhooks' }).waitFor();
+      assert.equal(await views.getByRole('link').count(), 4);
+      await views.getByRole('button', { name: 'More views' }).click();
+      await narrow.page.keyboard.press('Escape');
+      await views.getByRole('link', { name: 'Webhooks' }).waitFor({ state: 'hidden' });
+    });
+
+    it('cuts no table, and breaks no number from its unit', async () => {
+      for (const [width, fragment, title] of [
+        [390, 'indexes', 'Indexes'],
+        [390, 'statistics', 'Statistics'],
+        [390, 'analytics', 'Analytics'],
+        [390, 'documents/books', 'Documents'],
+        [900, 'indexes', 'Indexes'],
+        [900, 'statistics', 'Statistics'],
+        [900, 'analytics', 'Analytics'],
+      ] as const) {
+        await show(width, fragment, title);
+        await narrow.page.locator('main table').first().waitFor();
+        const cut: number[] = await narrow.page
+          .locator('main .wide')
+          .evaluateAll((all) => all.map((one: any) => one.scrollWidth - one.clientWidth));
+        assert.ok(
+          cut.every((pixels) => pixels <= 0),
+          `${title} at ${width}: ${cut.join()}`,
+        );
+        const text = (await narrow.page.locator('main').textContent())!;
+        assert.doesNotMatch(text, /\d (?:bytes|[KMGT]iB|ms|s|%)(?!\w)/, title);
+      }
+    });
+  });
 });

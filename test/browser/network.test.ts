@@ -83,9 +83,9 @@ describe('The network on the page, in a browser', () => {
         .getByRole('row', { name: new RegExp(`^${name}`) })
         .locator('td')
         .allTextContents();
-    assert.deepEqual(await cells('north'), ['leader', '0 ms', '0', '0 bytes']);
-    assert.deepEqual(await cells('south'), ['follower', '2.5 s', '10', '0 bytes']);
-    assert.deepEqual(await cells('west'), ['follower', '0 ms', '1,200', '3 MiB']);
+    assert.deepEqual(await cells('north'), ['leader', '0\u00a0ms', '0', '0\u00a0bytes']);
+    assert.deepEqual(await cells('south'), ['follower', '2.5 s', '10', '0\u00a0bytes']);
+    assert.deepEqual(await cells('west'), ['follower', '0\u00a0ms', '1,200', '3 MiB']);
     cluster.leader = null as never;
     cluster.fault = 'the log is away';
     await shown.getByRole('alert').filter({ hasText: 'the log is away' }).waitFor();

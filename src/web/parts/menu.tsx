@@ -1,5 +1,5 @@
-import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import type { ComponentChildren, JSX, RefObject } from 'preact';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 interface Props {
   title: string;
@@ -10,19 +10,32 @@ interface Props {
 export function Menu({ title, children }: Props): JSX.Element {
   const element = useRef<HTMLDetailsElement>(null);
   const [open, setOpen] = useState(false);
-  useEffect(() => {
+  useDismissal(element, open, () => {
+    const isInside = element.current!.contains(document.activeElement);
+    element.current!.open = false;
+    if (isInside) element.current!.querySelector('summary')!.focus();
+  });
+  return (
+    <details ref={element} class="menu" onToggle={() => setOpen(element.current!.open)}>
+      <summary class="button">{title}</summary>
+      {children}
+    </details>
+  );
+}
+
+/** Closes what is open at a click elsewhere or Escape. */
+export function useDismissal(
+  element: RefObject<HTMLElement | null>,
+  open: boolean,
+  close: () => void,
+): void {
+  useLayoutEffect(() => {
     if (!open) return undefined;
-    const close = (): void => {
-      element.current!.open = false;
-    };
     const pressed = (event: Event): void => {
       if (!element.current!.contains(event.target as Node)) close();
     };
     const key = (event: KeyboardEvent): void => {
-      if (event.key !== 'Escape') return;
-      const isInside = element.current!.contains(document.activeElement);
-      close();
-      if (isInside) element.current!.querySelector('summary')!.focus();
+      if (event.key === 'Escape') close();
     };
     addEventListener('pointerdown', pressed);
     addEventListener('keydown', key);
@@ -31,10 +44,4 @@ export function Menu({ title, children }: Props): JSX.Element {
       removeEventListener('keydown', key);
     };
   }, [open]);
-  return (
-    <details ref={element} class="menu" onToggle={() => setOpen(element.current!.open)}>
-      <summary class="button">{title}</summary>
-      {children}
-    </details>
-  );
 }

@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { viewHref } from '../address.ts';
 import { Icon } from '../parts/icon.tsx';
+import { useDismissal } from '../parts/menu.tsx';
 import { useSession } from '../session.ts';
 import { GROUPS, type View } from '../views.tsx';
 import { IndexSwitcher } from './index-switcher.tsx';
@@ -31,16 +32,7 @@ export function Sidebar({ views, view, onFind, onLeave }: Props): JSX.Element {
         <span>Go to …</span>
         <kbd>Ctrl K</kbd>
       </button>
-      <nav class="views" aria-label="Views">
-        {GROUPS.map((group) => (
-          <Group
-            key={group}
-            name={group}
-            views={views.filter((one) => one.group === group)}
-            view={view}
-          />
-        ))}
-      </nav>
+      <Navigation views={views} view={view} />
       <div class="side-end">
         <ThemeButton />
         {client.key === null ? null : (
@@ -54,16 +46,43 @@ export function Sidebar({ views, view, onFind, onLeave }: Props): JSX.Element {
   );
 }
 
-interface GroupProps {
+type ListProps = Pick<Props, 'views' | 'view'>;
+
+/** Telephones show the first views, and the others after a click on More. */
+function Navigation({ views, view }: ListProps): JSX.Element {
+  const [open, setOpen] = useState(false);
+  const element = useRef<HTMLElement>(null);
+  useEffect(() => setOpen(false), [view]);
+  useDismissal(element, open, () => setOpen(false));
+  return (
+    <nav ref={element} class={open ? 'views open' : 'views'} aria-label="Views">
+      {GROUPS.map((group) => (
+        <Group
+          key={group}
+          name={group}
+          views={views.filter((one) => one.group === group)}
+          view={view}
+        />
+      ))}
+      <button
+        type="button"
+        class={view.isFirst ? 'quiet more' : 'quiet more current'}
+        aria-expanded={open}
+        onClick={() => setOpen(!open)}
+      >
+        <Icon name={view.isFirst ? 'rows' : view.icon} />
+        {view.isFirst ? 'More' : view.title}
+        <span class="unseen">{view.isFirst ? ' views' : ', more views'}</span>
+      </button>
+    </nav>
+  );
+}
+
+interface GroupProps extends ListProps {
   name: string;
-  views: readonly View[];
-  view: View;
 }
 
 function Group({ name, views, view }: GroupProps): JSX.Element | null {
-  const link = useRef<HTMLAnchorElement>(null);
-  // On narrow screens the links scroll.
-  useEffect(() => link.current?.scrollIntoView({ block: 'nearest', inline: 'center' }), [view]);
   if (views.length === 0) return null;
   const id = `views-${name.toLowerCase()}`;
   return (
@@ -73,12 +92,8 @@ function Group({ name, views, view }: GroupProps): JSX.Element | null {
       </p>
       <ul aria-labelledby={id}>
         {views.map((one) => (
-          <li key={one.name}>
-            <a
-              ref={one.name === view.name ? link : null}
-              href={viewHref(one.name)}
-              aria-current={one.name === view.name ? 'page' : undefined}
-            >
+          <li key={one.name} class={one.isFirst ? 'first' : ''}>
+            <a href={viewHref(one.name)} aria-current={one.name === view.name ? 'page' : undefined}>
               <Icon name={one.icon} />
               {one.title}
             </a>

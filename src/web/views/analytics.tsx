@@ -8,6 +8,7 @@ import { Choice } from '../parts/choice.tsx';
 import { Outcome } from '../parts/outcome.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { Skeleton } from '../parts/skeleton.tsx';
+import { Table, type TableColumn } from '../parts/table.tsx';
 import { TextField } from '../parts/text-field.tsx';
 import { viewHref, replaceAddress, useAddress } from '../address.ts';
 import { useSession } from '../session.ts';
@@ -241,9 +242,9 @@ function FigureList({ whole, before }: FigureListProps): JSX.Element {
 }
 
 function ListTable({ list, range }: { list: List; range: Range }): JSX.Element {
-  const { client } = useSession();
+  const { client, rights } = useSession();
   const action = useAction();
-  const { name, title, columns } = list;
+  const { name, title } = list;
   const loaded = useReport<Row>(name, range);
   const rows = loaded.value ?? [];
   const downloadCsv = (): void =>
@@ -260,25 +261,12 @@ function ListTable({ list, range }: { list: List; range: Range }): JSX.Element {
       {loaded.value?.length === 0 ? <p class="note">{list.nothing}</p> : null}
       {rows.length === 0 ? null : (
         <>
-          <div class="wide" tabIndex={0} role="region" aria-label={`${title}, table`}>
-            <table>
-              <thead>
-                <tr>
-                  <th scope="col">Index</th>
-                  {columns.map((column) => (
-                    <th key={column.field} scope="col">
-                      {column.title}
-                    </th>
-                  ))}
-                </tr>
-              </thead>
-              <tbody>
-                {rows.map((row, position) => (
-                  <ListRow key={position} list={list} row={row} />
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <Table
+            label={`${title}, table`}
+            columns={tableColumns(list, rights.has('indexes'))}
+            rows={rows}
+            keyOf={(_, position) => position}
+          />
           <button type="button" class="quiet" onClick={downloadCsv}>
             As CSV<span class="unseen">: {title}</span>
           </button>
@@ -289,30 +277,29 @@ function ListTable({ list, range }: { list: List; range: Range }): JSX.Element {
   );
 }
 
-function ListRow({ list, row }: { list: List; row: Row }): JSX.Element {
-  const { rights } = useSession();
-  const { indexUid, query } = row;
-  const offersSynonym =
-    list.name === 'searches-without-results' && rights.has('indexes') && query !== '';
-  return (
-    <tr>
-      <td>{indexUid}</td>
-      {list.columns.map(({ field, show = count }) => (
-        <td key={field}>
-          {cell(row[field] ?? null, show)}
-          {field === 'query' && offersSynonym ? (
-            <>
-              {' '}
-              <a href={viewHref('settings', String(indexUid), { synonym: String(query) })}>
-                Add a synonym<span class="unseen"> for {query}</span>
-              </a>
-            </>
-          ) : null}
-        </td>
-      ))}
-    </tr>
-  );
+function tableColumns({ name, columns }: List, mayChange: boolean): readonly TableColumn<Row>[] {
+  const offersSynonym = name === 'searches-without-results' && mayChange;
+  return [
+    { title: 'Index', cell: ({ indexUid }) => indexUid },
+    ...columns.map(({ field, title, show = count }): TableColumn<Row> => ({
+      title,
+      number: field !== 'query' && field !== 'filter',
+      cell: (row) => cell(row[field] ?? null, show),
+    })),
+    ...(offersSynonym ? [SYNONYM] : []),
+  ];
 }
+
+const SYNONYM: TableColumn<Row> = {
+  title: 'Actions',
+  unseen: true,
+  cell: ({ indexUid, query }) =>
+    query === '' ? null : (
+      <a href={viewHref('settings', String(indexUid), { synonym: String(query) })}>
+        Add a synonym<span class="unseen"> for {query}</span>
+      </a>
+    ),
+};
 
 function cell(value: string | number | null, show: (value: number) => string): string {
   if (value === null) return '';

@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { count, counted, milliseconds, size } from '../format.ts';
 import { useLoaded } from '../hooks.ts';
 import { Problem } from '../parts/problem.tsx';
+import { Table, type TableColumn } from '../parts/table.tsx';
 import { useSession } from '../session.ts';
 
 const REFRESH_MS = 5000;
@@ -44,49 +45,41 @@ export function ClusterNodes(): JSX.Element | null {
           ? 'No node leads: searches continue, writes are refused.'
           : `${cluster.leader} leads.`}
       </p>
-      <div class="wide" tabIndex={0} role="region" aria-label="Nodes of the cluster">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Node</th>
-              <th scope="col">Role</th>
-              <th scope="col" class="number">
-                Behind
-              </th>
-              <th scope="col" class="number">
-                Writes to apply
-              </th>
-              <th scope="col" class="number">
-                To fetch
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {cluster.nodes.map((node) => (
-              <NodeRow key={node.name} node={node} head={cluster.head} />
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        label="Nodes of the cluster"
+        columns={columnsOf(cluster.head)}
+        rows={cluster.nodes}
+        keyOf={({ name }) => name}
+      />
     </section>
   );
 }
 
-function NodeRow({ node, head }: { node: Node; head: number }): JSX.Element {
-  const { name, url, role, applied, lagSeconds, bytesToFetch } = node;
-  return (
-    <tr>
-      <th scope="row">
-        {name}
-        <br />
-        <span class="count">{url}</span>
-      </th>
-      <td>
+/** @param head the number of the last record in the log */
+function columnsOf(head: number): readonly TableColumn<Node>[] {
+  return [
+    {
+      title: 'Node',
+      cell: ({ name, url }) => (
+        <>
+          {name}
+          <br />
+          <span class="count">{url}</span>
+        </>
+      ),
+    },
+    {
+      title: 'Role',
+      cell: ({ role }) => (
         <span class={role === 'leader' ? 'state succeeded' : 'state'}>{role}</span>
-      </td>
-      <td class="number">{milliseconds(lagSeconds * 1000)}</td>
-      <td class="number">{count(Math.max(0, head - applied))}</td>
-      <td class="number">{size(bytesToFetch)}</td>
-    </tr>
-  );
+      ),
+    },
+    { title: 'Behind', number: true, cell: ({ lagSeconds }) => milliseconds(lagSeconds * 1000) },
+    {
+      title: 'Writes to apply',
+      number: true,
+      cell: ({ applied }) => count(Math.max(0, head - applied)),
+    },
+    { title: 'To fetch', number: true, cell: ({ bytesToFetch }) => size(bytesToFetch) },
+  ];
 }

@@ -3,12 +3,15 @@ import { useState } from 'preact/hooks';
 import { pathOf } from '../client.ts';
 import { ago, count, moment, size } from '../format.ts';
 import { useAction, useLoaded } from '../hooks.ts';
-import { listIndexes, type IndexEntry, type Stats } from '../indexes.ts';
+import { listIndexes, type IndexEntry, type IndexStats, type Stats } from '../indexes.ts';
 import { Confirm } from '../parts/confirm.tsx';
 import { Dialog } from '../parts/dialog.tsx';
+import { Empty } from '../parts/empty.tsx';
 import { OtherIndex } from '../parts/other-index.tsx';
 import { Outcome } from '../parts/outcome.tsx';
 import { Problem } from '../parts/problem.tsx';
+import { Skeleton } from '../parts/skeleton.tsx';
+import { RowActions, Table, type TableColumn } from '../parts/table.tsx';
 import { TextField } from '../parts/text-field.tsx';
 import { viewHref } from '../address.ts';
 import { useSession } from '../session.ts';
@@ -44,9 +47,19 @@ export function IndexesView(): JSX.Element {
       </p>
       <Outcome action={action} />
       <Problem error={loaded.error} />
-      <Table indexes={indexes} stats={loaded.value?.stats ?? null} onOpen={setOpen} />
+      {loaded.value === undefined && loaded.error === null ? <Skeleton /> : null}
+      {indexes.length === 0 ? null : (
+        <Table
+          label="Indexes"
+          columns={columnsOf(loaded.value?.stats ?? null, setOpen)}
+          rows={indexes}
+          keyOf={({ uid }) => uid}
+        />
+      )}
       {loaded.value !== undefined && indexes.length === 0 ? (
-        <p class="note">There is no index yet.</p>
+        <Empty icon="indexes" title="There is no index yet">
+          <p>Create one, or add a file in the view Documents, which makes an index of it.</p>
+        </Empty>
       ) : null}
       {open === null ? null : (
         <OpenDialog open={open} indexes={indexes} act={act} onClose={() => setOpen(null)} />
@@ -55,78 +68,49 @@ export function IndexesView(): JSX.Element {
   );
 }
 
-interface TableProps extends Omit<RowProps, 'index'> {
-  indexes: readonly IndexEntry[];
-}
-
-function Table({ indexes, stats, onOpen }: TableProps): JSX.Element {
-  return (
-    <div class="wide" tabIndex={0} role="region" aria-label="Indexes">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Index</th>
-            <th scope="col">Primary key</th>
-            <th scope="col" class="number">
-              Documents
-            </th>
-            <th scope="col" class="number">
-              On disk
-            </th>
-            <th scope="col">Changed</th>
-            <th scope="col">Actions</th>
-          </tr>
-        </thead>
-        <tbody>
-          {indexes.map((index) => (
-            <Row key={index.uid} index={index} stats={stats} onOpen={onOpen} />
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
-}
-
-interface RowProps {
-  index: IndexEntry;
-  stats: Stats | null;
-  onOpen(open: Open): void;
-}
-
-function Row({ index, stats, onOpen }: RowProps): JSX.Element {
-  const { uid } = index;
-  const own = stats?.indexes[uid];
-  return (
-    <tr>
-      <th scope="row">
-        <a href={viewHref('search', uid)}>{uid}</a>
-      </th>
-      <td>{index.primaryKey ?? 'none yet'}</td>
-      <td class="number">{own === undefined ? '' : count(own.numberOfDocuments)}</td>
-      <td class="number">{own === undefined ? '' : size(own.indexSize)}</td>
-      <td>
-        <time dateTime={index.updatedAt} title={moment(index.updatedAt)}>
-          {ago(index.updatedAt, Date.now())}
-        </time>
-        {own?.isIndexing === true ? ' (indexing)' : ''}
-      </td>
-      <td>
-        <span class="buttons">
-          <a href={viewHref('documents', uid)}>Documents</a>
-          <a href={viewHref('settings', uid)}>Settings</a>
-          <button type="button" class="quiet" onClick={() => onOpen({ kind: 'rename', uid })}>
-            Rename<span class="unseen"> {uid}</span>
-          </button>
-          <button type="button" class="quiet" onClick={() => onOpen({ kind: 'swap', uid })}>
-            Swap<span class="unseen"> {uid}</span>
-          </button>
-          <button type="button" class="danger" onClick={() => onOpen({ kind: 'delete', uid })}>
-            Delete<span class="unseen"> {uid}</span>
-          </button>
-        </span>
-      </td>
-    </tr>
-  );
+function columnsOf(
+  stats: Stats | null,
+  onOpen: (open: Open) => void,
+): readonly TableColumn<IndexEntry>[] {
+  const own = ({ uid }: IndexEntry): IndexStats | undefined => stats?.indexes[uid];
+  const shown = (value: number | undefined, show: (value: number) => string): string =>
+    value === undefined ? '' : show(value);
+  return [
+    { title: 'Index', cell: ({ uid }) => <a href={viewHref('search', uid)}>{uid}</a> },
+    { title: 'Primary key', cell: ({ primaryKey }) => primaryKey ?? 'none yet' },
+    {
+      title: 'Documents',
+      number: true,
+      cell: (index) => shown(own(index)?.numberOfDocuments, count),
+    },
+    { title: 'On disk', number: true, cell: (index) => shown(own(index)?.indexSize, size) },
+    {
+      title: 'Changed',
+      cell: (index) => (
+        <>
+          <time dateTime={index.updatedAt} title={moment(index.updatedAt)}>
+            {ago(index.updatedAt, Date.now())}
+          </time>
+          {own(index)?.isIndexing === true ? ' (indexing)' : ''}
+        </>
+      ),
+    },
+    {
+      title: 'Actions',
+      cell: ({ uid }) => (
+        <RowActions
+          of={uid}
+          actions={[
+            { label: 'Documents', href: viewHref('documents', uid) },
+            { label: 'Settings', href: viewHref('settings', uid) },
+            { label: 'Rename', run: () => onOpen({ kind: 'rename', uid }) },
+            { label: 'Swap', run: () => onOpen({ kind: 'swap', uid }) },
+            { label: 'Delete', danger: true, run: () => onOpen({ kind: 'delete', uid }) },
+          ]}
+        />
+      ),
+    },
+  ];
 }
 
 interface OpenDialogProps {

@@ -11,6 +11,7 @@ import { Dialog } from '../parts/dialog.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { Outcome } from '../parts/outcome.tsx';
 import { Problem } from '../parts/problem.tsx';
+import { RowActions, Table } from '../parts/table.tsx';
 import { TextField } from '../parts/text-field.tsx';
 import { viewHref, replaceAddress, useAddress } from '../address.ts';
 import { settingChange } from '../schema.ts';
@@ -209,87 +210,79 @@ function Servers({ network, onOpen }: ServersProps): JSX.Element {
   );
 }
 
+interface Server {
+  readonly name: string;
+  readonly remote: Remote;
+  /** undefined: not checked yet. */
+  readonly reached: Reached | undefined;
+  /** null: not known. */
+  readonly documents: number | null;
+}
+
 interface TableProps extends ServersProps {
   reached: Readonly<Record<string, Reached>> | undefined;
+  /** Documents on all servers. */
   total: number;
 }
 
-function ServerTable({ network, reached, total, onOpen }: TableProps): JSX.Element {
+function ServerTable({ network, reached = {}, total, onOpen }: TableProps): JSX.Element {
+  const servers = Object.entries(network.remotes).map(([name, remote]): Server => {
+    const one = reached[name];
+    return {
+      name,
+      remote,
+      reached: one,
+      documents: one?.kind === 'responded' ? one.documents : null,
+    };
+  });
+  const keysOf = ({ searchApiKey, writeApiKey }: Remote): string =>
+    [searchApiKey === null ? '' : 'search', writeApiKey === null ? '' : 'write']
+      .filter((key) => key !== '')
+      .join(', ') || 'none';
   return (
-    <div class="wide" tabIndex={0} role="region" aria-label="Servers of the network">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Server</th>
-            <th scope="col">State</th>
-            <th scope="col" class="number">
-              Documents
-            </th>
-            <th scope="col" class="number">
-              Share
-            </th>
-            <th scope="col">Keys</th>
-            <th scope="col">Actions</th>
-          </tr>
-        </thead>
-        <tbody>
-          {Object.keys(network.remotes).map((name) => (
-            <ServerRow
-              key={name}
-              name={name}
-              remote={network.remotes[name]!}
-              isSelf={name === network.self}
-              reached={reached?.[name]}
-              total={total}
-              onOpen={onOpen}
+    <Table
+      label="Servers of the network"
+      rows={servers}
+      keyOf={({ name }) => name}
+      columns={[
+        {
+          title: 'Server',
+          cell: ({ name, remote }) => (
+            <>
+              {name}
+              {name === network.self ? ' (this server)' : ''}
+              <br />
+              <span class="count">{remote.url}</span>
+            </>
+          ),
+        },
+        { title: 'State', cell: (server) => <State reached={server.reached} /> },
+        {
+          title: 'Documents',
+          number: true,
+          cell: ({ documents }) => (documents === null ? null : count(documents)),
+        },
+        {
+          title: 'Share',
+          number: true,
+          cell: ({ documents }) =>
+            documents === null || total === 0 ? null : percent(documents / total),
+        },
+        { title: 'Keys', cell: ({ remote }) => keysOf(remote) },
+        {
+          title: 'Actions',
+          cell: ({ name }) => (
+            <RowActions
+              of={name}
+              actions={[
+                { label: 'Edit', run: () => onOpen({ kind: 'edit', name }) },
+                { label: 'Remove', danger: true, run: () => onOpen({ kind: 'remove', name }) },
+              ]}
             />
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
-}
-
-interface RowProps {
-  name: string;
-  remote: Remote;
-  isSelf: boolean;
-  /** undefined: not checked yet. */
-  reached: Reached | undefined;
-  /** Total number of documents on all servers. */
-  total: number;
-  onOpen(open: Open): void;
-}
-
-function ServerRow({ name, remote, isSelf, reached, total, onOpen }: RowProps): JSX.Element {
-  const { url, searchApiKey, writeApiKey } = remote;
-  const keys = [searchApiKey === null ? '' : 'search', writeApiKey === null ? '' : 'write'];
-  const documents = reached?.kind === 'responded' ? reached.documents : null;
-  return (
-    <tr>
-      <th scope="row">
-        {name}
-        {isSelf ? ' (this server)' : ''}
-        <br />
-        <span class="count">{url}</span>
-      </th>
-      <td>
-        <State reached={reached} />
-      </td>
-      <td class="number">{documents === null ? '' : count(documents)}</td>
-      <td class="number">{documents === null || total === 0 ? '' : percent(documents / total)}</td>
-      <td>{keys.filter((key) => key !== '').join(', ') || 'none'}</td>
-      <td>
-        <span class="buttons">
-          <button type="button" class="quiet" onClick={() => onOpen({ kind: 'edit', name })}>
-            Edit<span class="unseen"> {name}</span>
-          </button>
-          <button type="button" class="danger" onClick={() => onOpen({ kind: 'remove', name })}>
-            Remove<span class="unseen"> {name}</span>
-          </button>
-        </span>
-      </td>
-    </tr>
+          ),
+        },
+      ]}
+    />
   );
 }
 

@@ -3,9 +3,9 @@ import { durationMs, indentJson, size } from '../../../src/web/format.ts';
 
 describe('What the page writes for people', () => {
   it('has sizes and durations in units', () => {
-    assert.equal(size(0), '0 bytes');
-    assert.equal(size(1536), '1.5 KiB');
-    assert.equal(size(5 * 1024 ** 3), '5 GiB');
+    assert.equal(size(0), '0\u00a0bytes');
+    assert.equal(size(1536), '1.5\u00a0KiB');
+    assert.equal(size(5 * 1024 ** 3), '5\u00a0GiB');
     assert.equal(durationMs('PT0.25S'), 250);
     assert.equal(durationMs('P1DT2H3M4S'), (((24 + 2) * 60 + 3) * 60 + 4) * 1000);
     assert.equal(durationMs(null), null);

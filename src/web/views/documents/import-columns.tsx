@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
-import { useId } from 'preact/hooks';
 import type { Column, ColumnType } from '../../import/columns.ts';
+import { Table, type TableColumn } from '../../parts/table.tsx';
 
 /** Fields that are shown. Further ones keep their names. */
 const FIELDS_MAX = 200;
@@ -19,7 +19,6 @@ interface Props {
 
 /** The fields of the file with the values of its first rows: which are kept, and their names. */
 export function ImportColumns({ isCsv, columns, onChange }: Props): JSX.Element {
-  const id = useId();
   const samples = Math.max(0, ...columns.map((column) => column.samples.length));
   const change = (at: number, part: Partial<Column>): void =>
     onChange(
@@ -27,35 +26,15 @@ export function ImportColumns({ isCsv, columns, onChange }: Props): JSX.Element 
     );
   return (
     <>
-      <h3 id={id}>Fields and first rows</h3>
-      <div class="wide table import" tabIndex={0} role="region" aria-labelledby={id}>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Use</th>
-              <th scope="col">In the file</th>
-              <th scope="col">Name in the index</th>
-              <th scope="col">Type</th>
-              {Array.from({ length: samples }, (_, at) => (
-                <th key={at} scope="col">
-                  Row {at + 1}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {columns.slice(0, FIELDS_MAX).map((column, at) => (
-              <ColumnRow
-                key={at}
-                isCsv={isCsv}
-                column={column}
-                samples={samples}
-                onChange={(part) => change(at, part)}
-              />
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <h3>Fields and first rows</h3>
+      <Table
+        label="Fields and first rows"
+        class="table import"
+        columns={tableColumns(isCsv, samples, change)}
+        rows={columns.slice(0, FIELDS_MAX)}
+        keyOf={(_, at) => at}
+        rowClass={({ kept }) => (kept ? '' : 'other')}
+      />
       {columns.length > FIELDS_MAX ? (
         <p class="note">{columns.length - FIELDS_MAX} further fields keep their names.</p>
       ) : null}
@@ -65,27 +44,27 @@ export function ImportColumns({ isCsv, columns, onChange }: Props): JSX.Element 
 
 const TYPES: readonly ColumnType[] = ['text', 'number', 'boolean'];
 
-interface RowProps {
-  isCsv: boolean;
-  column: Column;
-  samples: number;
-  onChange(part: Partial<Column>): void;
-}
-
-function ColumnRow({ isCsv, column, samples, onChange }: RowProps): JSX.Element {
-  const { source, name, kept, type, seen } = column;
-  return (
-    <tr class={kept ? '' : 'other'}>
-      <td>
+function tableColumns(
+  isCsv: boolean,
+  samples: number,
+  change: (at: number, part: Partial<Column>) => void,
+): readonly TableColumn<Column>[] {
+  return [
+    {
+      title: 'Use',
+      cell: ({ source, kept }, at) => (
         <input
           type="checkbox"
           aria-label={`Use ${source}`}
           checked={kept}
-          onChange={(event) => onChange({ kept: event.currentTarget.checked })}
+          onChange={(event) => change(at, { kept: event.currentTarget.checked })}
         />
-      </td>
-      <th scope="row">{source}</th>
-      <td>
+      ),
+    },
+    { title: 'In the file', names: true, cell: ({ source }) => source },
+    {
+      title: 'Name in the index',
+      cell: ({ source, name, kept }, at) => (
         <input
           type="text"
           aria-label={`Name of ${source}`}
@@ -94,16 +73,19 @@ function ColumnRow({ isCsv, column, samples, onChange }: RowProps): JSX.Element 
           required
           autocomplete="off"
           spellcheck={false}
-          onInput={(event) => onChange({ name: event.currentTarget.value })}
+          onInput={(event) => change(at, { name: event.currentTarget.value })}
         />
-      </td>
-      <td>
-        {isCsv ? (
+      ),
+    },
+    {
+      title: 'Type',
+      cell: ({ source, type, kept, seen }, at) =>
+        isCsv ? (
           <select
             aria-label={`Type of ${source}`}
             value={type}
             disabled={!kept}
-            onChange={(event) => onChange({ type: event.currentTarget.value as ColumnType })}
+            onChange={(event) => change(at, { type: event.currentTarget.value as ColumnType })}
           >
             {TYPES.map((one) => (
               <option key={one} value={one} selected={one === type}>
@@ -113,13 +95,11 @@ function ColumnRow({ isCsv, column, samples, onChange }: RowProps): JSX.Element 
           </select>
         ) : (
           seen
-        )}
-      </td>
-      {Array.from({ length: samples }, (_, at) => (
-        <td key={at}>
-          <span class="clip">{(column.samples[at] ?? '').slice(0, 200)}</span>
-        </td>
-      ))}
-    </tr>
-  );
+        ),
+    },
+    ...Array.from({ length: samples }, (_, row): TableColumn<Column> => ({
+      title: `Row ${row + 1}`,
+      cell: (column) => <span class="clip">{(column.samples[row] ?? '').slice(0, 200)}</span>,
+    })),
+  ];
 }

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { RowActions, Table } from '../../parts/table.tsx';
 
 type Document = Readonly<Record<string, unknown>>;
 
@@ -11,56 +12,45 @@ interface Props {
 }
 
 export function DocumentTable({ documents, columns, primaryKey, hrefOf }: Props): JSX.Element {
+  const idOf = (document: Document): string | null => {
+    const id = primaryKey === null ? undefined : document[primaryKey];
+    return id === undefined ? null : String(id);
+  };
   return (
-    <div class="wide table" tabIndex={0} role="region" aria-label="Table of documents">
-      <table>
-        <thead>
-          <tr>
-            {columns.map((column) => (
-              <th key={column} scope="col">
-                {column}
-              </th>
-            ))}
-            <th scope="col">Actions</th>
-          </tr>
-        </thead>
-        <tbody>
-          {documents.map((document, position) => {
-            const id = primaryKey === null ? undefined : document[primaryKey];
-            return (
-              <tr key={id === undefined ? position : String(id)}>
-                {columns.map((column) => (
-                  <Cell key={column} value={document[column]} />
-                ))}
-                <td>
-                  {id === undefined ? null : (
-                    <a href={hrefOf(String(id))}>
-                      Edit<span class="unseen"> {String(id)}</span>
-                    </a>
-                  )}
-                </td>
-              </tr>
+    <Table
+      label="Table of documents"
+      class="table"
+      rows={documents}
+      keyOf={(document, position) => idOf(document) ?? position}
+      columns={[
+        ...columns.map((title) => ({
+          title,
+          number: documents.some((document) => typeof document[title] === 'number'),
+          cell: (document: Document) => <Value value={document[title]} />,
+        })),
+        {
+          title: 'Actions',
+          cell: (document) => {
+            const id = idOf(document);
+            return id === null ? null : (
+              <RowActions of={id} actions={[{ label: 'Edit', href: hrefOf(id) }]} />
             );
-          })}
-        </tbody>
-      </table>
-    </div>
+          },
+        },
+      ]}
+    />
   );
 }
 
 /** Maximum number of characters of a value; the style shows as many as fit. */
 const CHARACTERS_MAX = 300;
 
-function Cell({ value }: { value: unknown }): JSX.Element {
-  if (value === undefined) return <td />;
-  if (typeof value === 'number') return <td class="number">{String(value)}</td>;
+function Value({ value }: { value: unknown }): JSX.Element | null {
+  if (value === undefined) return null;
+  if (typeof value === 'number') return <>{String(value)}</>;
   const isText = typeof value === 'string';
   const text = isText ? value : listed(value);
-  return (
-    <td class={isText ? '' : 'other'}>
-      <span class="clip">{text.slice(0, CHARACTERS_MAX)}</span>
-    </td>
-  );
+  return <span class={isText ? 'clip' : 'clip other'}>{text.slice(0, CHARACTERS_MAX)}</span>;
 }
 
 /** A list of texts with commas; everything else as JSON. */

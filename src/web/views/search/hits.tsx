@@ -7,6 +7,7 @@ import type { IndexEntry } from '../../indexes.ts';
 import type { Marks } from '../../marks.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { JsonValue } from '../../parts/json-value.tsx';
+import { Table } from '../../parts/table.tsx';
 import type { Hit } from '../../search-request.ts';
 import { useSession } from '../../session.ts';
 import { mayLoadImages, type Display } from './display.ts';
@@ -89,7 +90,6 @@ function useArranged({ hit, index, display }: HitProps): Layouted {
 function ComfortableHit(props: HitProps): JSX.Element {
   const { hit, marks, display, onExplain } = props;
   const { title, line, text } = useArranged(props);
-  const [all, setAll] = useState(false);
   return (
     <article>
       <Image hit={hit} display={display} />
@@ -101,27 +101,15 @@ function ComfortableHit(props: HitProps): JSX.Element {
             </h3>
           )}
           <Score hit={hit} />
+          <DetailsButton {...props} />
         </header>
-        {all ? (
-          <Fields hit={hit} marks={marks} />
-        ) : (
-          <>
-            {text === undefined ? null : (
-              <div class="snippet">
-                <Value hit={hit} name={text} marks={marks} />
-              </div>
-            )}
-            <Line hit={hit} marks={marks} names={line} />
-          </>
+        {text === undefined ? null : (
+          <div class="snippet">
+            <Value hit={hit} name={text} marks={marks} />
+          </div>
         )}
-        <div class="buttons">
-          <button type="button" class="quiet" aria-expanded={all} onClick={() => setAll(!all)}>
-            {all ? 'Fewer fields' : 'All fields'}
-          </button>
-          <JsonButton hit={hit} />
-          <EditLink {...props} />
-          <Why hit={hit} onExplain={onExplain} />
-        </div>
+        <Line hit={hit} marks={marks} names={line} />
+        <Why hit={hit} onExplain={onExplain} />
       </div>
     </article>
   );
@@ -148,52 +136,30 @@ function HitTable(props: HitsProps): JSX.Element {
   const { title } = arranged(sample, index.primaryKey, null);
   const names = (display.fields ?? storedFields(sample)).filter((name) => name !== title);
   return (
-    <div class="wide" tabIndex={0} role="region" aria-label="Results as a table">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col" class="number">
-              #
-            </th>
-            <th scope="col">{title ?? 'document'}</th>
-            {names.map((name) => (
-              <th key={name} scope="col">
-                {name}
-              </th>
-            ))}
-            <th scope="col" class="number">
-              Score
-            </th>
-            <th scope="col">
-              <span class="unseen">Details</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {hits.map((hit, position) => (
-            <tr key={`${String(hit[index.primaryKey ?? ''] ?? '')}:${position}`}>
-              <td class="number count">{first + position}</td>
-              <th scope="row">
-                {title === undefined ? '' : <Value hit={hit} name={title} marks={marks} />}
-              </th>
-              {names.map((name) => (
-                <td key={name}>
-                  <div class="cell">
-                    {name in hit ? <Value hit={hit} name={name} marks={marks} /> : ''}
-                  </div>
-                </td>
-              ))}
-              <td class="number">
-                <Score hit={hit} />
-              </td>
-              <td>
-                <DetailsButton {...props} hit={hit} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      label="Results as a table"
+      rows={hits}
+      keyOf={(hit, position) => `${String(hit[index.primaryKey ?? ''] ?? '')}:${position}`}
+      columns={[
+        { title: '#', number: true, cell: (_, position) => first + position },
+        {
+          title: title ?? 'document',
+          names: true,
+          cell: (hit) =>
+            title === undefined ? null : <Value hit={hit} name={title} marks={marks} />,
+        },
+        ...names.map((name) => ({
+          title: name,
+          cell: (hit: Hit) => (
+            <div class="cell">
+              {name in hit ? <Value hit={hit} name={name} marks={marks} /> : null}
+            </div>
+          ),
+        })),
+        { title: 'Score', number: true, cell: (hit) => <Score hit={hit} /> },
+        { title: 'Details', unseen: true, cell: (hit) => <DetailsButton {...props} hit={hit} /> },
+      ]}
+    />
   );
 }
 
@@ -218,31 +184,17 @@ function jsonOf(hit: Hit): string {
   return indentJson(JSON.stringify(stored));
 }
 
-function JsonButton({ hit }: { hit: Hit }): JSX.Element {
-  const [open, setOpen] = useState(false);
-  return (
-    <>
-      <button type="button" class="quiet" onClick={() => setOpen(true)}>
-        JSON
-      </button>
-      {open ? (
-        <Dialog title="Document as JSON" onClose={() => setOpen(false)}>
-          <pre tabIndex={0}>{jsonOf(hit)}</pre>
-        </Dialog>
-      ) : null}
-    </>
-  );
-}
-
 function EditLink({ hit, index }: Pick<HitProps, 'hit' | 'index'>): JSX.Element | null {
   const { rights } = useSession();
   const id = index.primaryKey === null ? undefined : hit[index.primaryKey];
   return id !== undefined && rights.has('indexes') ? (
-    <a href={viewHref('documents', index.uid, { id: String(id) })}>Edit</a>
+    <a class="button" href={viewHref('documents', index.uid, { id: String(id) })}>
+      Edit
+    </a>
   ) : null;
 }
 
-/** Opens everything about a hit where its row has no space for it. */
+/** Opens everything about a hit. */
 function DetailsButton(props: HitProps): JSX.Element {
   const { hit, marks, onExplain } = props;
   const { title } = useArranged(props);
@@ -263,10 +215,13 @@ function DetailsButton(props: HitProps): JSX.Element {
       {open ? (
         <Dialog title={name} onClose={() => setOpen(false)}>
           <Fields hit={hit} marks={marks} />
+          <EditLink {...props} />
           <h3>Why is this here?</h3>
           <Reasons hit={hit} />
-          <EditLink {...props} />
-          <pre tabIndex={0}>{jsonOf(hit)}</pre>
+          <details>
+            <summary>As JSON</summary>
+            <pre tabIndex={0}>{jsonOf(hit)}</pre>
+          </details>
         </Dialog>
       ) : null}
     </>

@@ -4,6 +4,7 @@ import { useAddress } from '../../address.ts';
 import { count } from '../../format.ts';
 import { CheckBox } from '../../parts/check-box.tsx';
 import { Icon } from '../../parts/icon.tsx';
+import { Table } from '../../parts/table.tsx';
 import { TextField } from '../../parts/text-field.tsx';
 import { synonymsFrom } from '../../settings-draft.ts';
 import { ImportWords } from './import-words.tsx';
@@ -96,40 +97,33 @@ function AddSynonym({ value, onChange }: Props): JSX.Element {
 }
 
 function SynonymTable({ words, value, onChange }: Props & { words: string[] }): JSX.Element {
+  const remove = (word: string): void => {
+    const { [word]: _, ...rest } = value;
+    onChange(rest);
+  };
   return (
-    <div class="wide" tabIndex={0} role="region" aria-label="Table of synonyms">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Word</th>
-            <th scope="col">Also finds</th>
-            <th scope="col">
-              <span class="unseen">Actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {words.map((word) => (
-            <tr key={word}>
-              <th scope="row">{word}</th>
-              <td>{value[word]!.join(', ')}</td>
-              <td class="number">
-                <button
-                  type="button"
-                  class="quiet"
-                  aria-label={`Remove ${word}`}
-                  onClick={() => {
-                    const { [word]: _, ...rest } = value;
-                    onChange(rest);
-                  }}
-                >
-                  <Icon name="close" />
-                </button>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      label="Table of synonyms"
+      rows={words}
+      keyOf={(word) => word}
+      columns={[
+        { title: 'Word', cell: (word) => word },
+        { title: 'Also finds', cell: (word) => value[word]!.join(', ') },
+        {
+          title: 'Actions',
+          unseen: true,
+          cell: (word) => (
+            <button
+              type="button"
+              class="quiet"
+              aria-label={`Remove ${word}`}
+              onClick={() => remove(word)}
+            >
+              <Icon name="close" />
+            </button>
+          ),
+        },
+      ]}
+    />
   );
 }

@@ -8,6 +8,7 @@ import { useLoaded } from '../../hooks.ts';
 import type { IndexStats, Stats } from '../../indexes.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Problem } from '../../parts/problem.tsx';
+import { Table, type TableColumn } from '../../parts/table.tsx';
 import { useSession } from '../../session.ts';
 import { spaced } from '../../spaced.ts';
 
@@ -18,7 +19,14 @@ export function DiskUse({ stats }: { stats: Stats }): JSX.Element {
   const indexes = Object.entries(stats.indexes).sort(([, a], [, b]) => b.indexSize - a.indexSize);
   const sum = (of: (index: IndexStats) => number): number =>
     indexes.reduce((all, [, index]) => all + of(index), 0);
-  const others = {
+  const rows = indexes.map(([uid, index]) => ({
+    uid,
+    index,
+    bytes: index.indexSize,
+    used: index.usedIndexSize,
+  }));
+  const others: DiskRow = {
+    uid: null,
     bytes: Math.max(0, databaseSize - sum(({ indexSize }) => indexSize)),
     used: Math.max(0, usedDatabaseSize - sum(({ usedIndexSize }) => usedIndexSize)),
   };
@@ -29,29 +37,12 @@ export function DiskUse({ stats }: { stats: Stats }): JSX.Element {
         What is not in use is free space in files; the next writes fill it, or a merge removes it.
         Other: tasks, keys, and indexes that this key may not see.
       </p>
-      <div class="wide" tabIndex={0} role="region" aria-label="Disk use of each index">
-        <table>
-          <Head />
-          <tbody>
-            {indexes.map(([uid, index]) => (
-              <Row
-                key={uid}
-                uid={uid}
-                stats={index}
-                all={databaseSize}
-                onOpen={() => setOpen(uid)}
-              />
-            ))}
-            <tr>
-              <th scope="row">Other</th>
-              <td />
-              <Bytes bytes={others.bytes} used={others.used} all={databaseSize} />
-              <td />
-              <td />
-            </tr>
-          </tbody>
-        </table>
-      </div>
+      <Table
+        label="Disk use of each index"
+        columns={columnsOf(databaseSize, setOpen)}
+        rows={[...rows, others]}
+        keyOf={({ uid }) => uid ?? ''}
+      />
       {open === null || stats.indexes[open] === undefined ? null : (
         <IndexDialog uid={open} stats={stats.indexes[open]} onClose={() => setOpen(null)} />
       )}
@@ -59,70 +50,68 @@ export function DiskUse({ stats }: { stats: Stats }): JSX.Element {
   );
 }
 
-function Head(): JSX.Element {
-  return (
-    <thead>
-      <tr>
-        <th scope="col">Index</th>
-        {['Documents', 'On disk', 'In use'].map((name) => (
-          <th key={name} scope="col" class="number">
-            {name}
-          </th>
-        ))}
-        <th scope="col">Share</th>
-        <th scope="col" class="number">
-          Per document
-        </th>
-        <th scope="col">Details</th>
-      </tr>
-    </thead>
-  );
+/** What an index has, or everything else. */
+interface DiskRow {
+  readonly uid: string | null;
+  readonly index?: IndexStats;
+  readonly bytes: number;
+  readonly used: number;
 }
 
-interface RowProps {
-  uid: string;
-  stats: IndexStats;
-  /** Bytes on disk of everything. */
-  all: number;
-  onOpen(): void;
-}
-
-function Row({ uid, stats, all, onOpen }: RowProps): JSX.Element {
-  const { numberOfDocuments, indexSize, usedIndexSize, isIndexing } = stats;
-  return (
-    <tr>
-      <th scope="row">
-        <a href={viewHref('documents', uid)}>{uid}</a>
-        {isIndexing ? <span class="state processing">indexing</span> : null}
-      </th>
-      <td class="number">{count(numberOfDocuments)}</td>
-      <Bytes bytes={indexSize} used={usedIndexSize} all={all} />
-      <td class="number">{numberOfDocuments === 0 ? '' : size(indexSize / numberOfDocuments)}</td>
-      <td>
-        <button type="button" class="quiet" onClick={onOpen}>
-          Fields<span class="unseen"> and parts of {uid}</span>
-        </button>
-      </td>
-    </tr>
-  );
-}
-
-/** Three cells. `all`: the bytes of which the bar shows a share. */
-function Bytes({ bytes, used, all }: { bytes: number; used: number; all: number }): JSX.Element {
+/** @param all bytes on disk of everything */
+function columnsOf(all: number, onOpen: (uid: string) => void): readonly TableColumn<DiskRow>[] {
   const share = (part: number): number => (all === 0 ? 0 : part / all);
-  return (
-    <>
-      <td class="number">{size(bytes)}</td>
-      <td class="number">{size(used)}</td>
-      <td class="share">
-        <svg class="bar" viewBox="0 0 1 1" preserveAspectRatio="none" aria-hidden="true">
-          <rect class="held" width={share(bytes)} height="1" />
-          <rect class="used" width={share(used)} height="1" />
-        </svg>
-        <span>{percent(share(bytes))}</span>
-      </td>
-    </>
-  );
+  return [
+    {
+      title: 'Index',
+      cell: ({ uid, index }) =>
+        uid === null ? (
+          'Other'
+        ) : (
+          <>
+            <a href={viewHref('documents', uid)}>{uid}</a>
+            {index?.isIndexing ? <span class="state processing">indexing</span> : null}
+          </>
+        ),
+    },
+    {
+      title: 'Documents',
+      number: true,
+      cell: ({ index }) => (index === undefined ? null : count(index.numberOfDocuments)),
+    },
+    { title: 'On disk', number: true, cell: ({ bytes }) => size(bytes) },
+    { title: 'In use', number: true, cell: ({ used }) => size(used) },
+    {
+      title: 'Share',
+      cell: ({ bytes, used }) => (
+        <span class="share">
+          <svg class="bar" viewBox="0 0 1 1" preserveAspectRatio="none" aria-hidden="true">
+            <rect class="held" width={share(bytes)} height="1" />
+            <rect class="used" width={share(used)} height="1" />
+          </svg>
+          <span>{percent(share(bytes))}</span>
+        </span>
+      ),
+    },
+    {
+      title: 'Per document',
+      number: true,
+      cell: ({ index }) =>
+        index === undefined || index.numberOfDocuments === 0
+          ? null
+          : size(index.indexSize / index.numberOfDocuments),
+    },
+    {
+      title: 'Details',
+      unseen: true,
+      cell: ({ uid }) =>
+        uid === null ? null : (
+          <button type="button" class="quiet" onClick={() => onOpen(uid)}>
+            Fields<span class="unseen"> and parts of {uid}</span>
+          </button>
+        ),
+    },
+  ];
 }
 
 interface IndexDialogProps {
