@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { HAS_ETCD } from '../support/etcd.ts';
 import { freePort } from '../support/free-port.ts';
+import { HAS_POSTGRES, Postgres } from '../support/postgres.ts';
 import { type Block, blocksOf, difference, lastJson } from './pages.ts';
 
 const GUIDE = 'docs/guide';
@@ -25,6 +26,7 @@ for (const shell of SHELLS) {
   describe(`The guide in ${shell}`, function () {
     let dir: string;
     let env: NodeJS.ProcessEnv;
+    let postgres: Postgres | null = null;
 
     before(async function () {
       const missing = [shell, ...TOOLS].find(
@@ -32,8 +34,10 @@ for (const shell of SHELLS) {
       );
       if (missing !== undefined || !existsSync('dist/main.cjs')) this.skip();
       dir = mkdtempSync(join(tmpdir(), 'gannet-guide-'));
+      if (HAS_POSTGRES) postgres = Postgres.start();
       env = {
         ...process.env,
+        ...postgres?.env,
         GANNET_URL: `http://127.0.0.1:${await freePort()}`,
         OTHER_URL: `http://127.0.0.1:${await freePort()}`,
         ETCD_URL: `http://127.0.0.1:${await freePort()}`,
@@ -49,6 +53,7 @@ for (const shell of SHELLS) {
     });
 
     after(() => {
+      postgres?.close();
       if (dir === undefined) return;
       for (const name of readdirSync(dir).filter((file) => file.endsWith('.pid'))) {
         for (const pid of readFileSync(join(dir, name), 'utf8').split(/\s+/).filter(Boolean)) {
@@ -89,6 +94,10 @@ for (const shell of SHELLS) {
     for (const page of pages()) {
       it(`can be followed: ${page}`, async function () {
         if (page === 'cluster.md' && !HAS_ETCD) this.skip();
+        if (page === 'postgresql.md' && !HAS_POSTGRES) {
+          console.log('      skipped: PostgreSQL is not installed (Debian package postgresql)');
+          this.skip();
+        }
         const file = join(GUIDE, page);
         const blocks = blocksOf(file);
         assert.ok(blocks.length > 0);

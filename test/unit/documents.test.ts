@@ -31,6 +31,7 @@ const FOREIGN = new Set([
   ...['sched_switch', 'sched_waking', 'sd_notify', 'generateTenantToken'],
   ...['WatchdogSec', 'EXTEND_TIMEOUT_USEC', 'STOPPING', 'READY', 'STATUS', 'NotifyAccess'],
   ...[
+    ...['FETCH_COUNT', 'json_build_object'],
     'LimitNOFILE',
     'AbortIncompleteMultipartUpload',
     'IdleConnTimeout',
