@@ -70,7 +70,8 @@ export interface HttpServer {
 /** Time to send responses that are already written. */
 const FLUSH_MS = 20;
 
-function allRoutes(): Route[] {
+/** Also those that only other nodes use. */
+export function allRoutes(): Route[] {
   const routes = [
     ...SYSTEM_ROUTES,
     ...ACCESS_ROUTES,

@@ -1,17 +1,13 @@
 /** The tables of docs/options.md are those of src/config.ts. GANNET_UPDATE_GOLDEN=1 writes them. */
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { isShown, type Option, type Options } from '../../../src/base/options.ts';
 import { OPTIONS, VARIABLES } from '../../../src/config.ts';
+import { assertGenerated, table } from '../../support/generated.ts';
 
 const PAGE = 'docs/options.md';
 const ALL = Object.entries<Option>(OPTIONS as Options);
 const IGNORED = ALL.filter(([, { ignored }]) => ignored === true);
-
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
-  return [row(head), `|${'---|'.repeat(head.length)}`, ...rows.map(row)].join('\n');
-}
 
 function described(options: readonly [string, Option][]): string {
   const quoted = (text: string): string =>
@@ -65,10 +61,8 @@ function withTables(page: string): string {
 
 describe('docs/options.md', () => {
   it('has the options that are declared, with their defaults and meanings', () => {
-    const page = readFileSync(PAGE, 'utf8');
-    if (process.env['GANNET_UPDATE_GOLDEN'] !== undefined) writeFileSync(PAGE, withTables(page));
+    assertGenerated(PAGE, withTables);
     const current = readFileSync(PAGE, 'utf8');
-    assert.equal(current, withTables(current), 'GANNET_UPDATE_GOLDEN=1 writes the tables');
     for (const [heading, rows] of Object.entries(TABLES)) {
       assert.ok(current.includes(`## ${heading}\n`), heading);
       assert.ok(current.includes(rows), heading);
