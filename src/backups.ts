@@ -105,10 +105,10 @@ export function scheduleBackups(
     let isRegistering = false;
     const make = async (): Promise<void> => {
       const unfinished: TaskFilter = { types: [type], statuses: ['enqueued', 'processing'] };
-      if (isRegistering || !leads() || queue.countMatching(unfinished, null) > 0) return;
+      if (isRegistering || !leads()) return;
       isRegistering = true;
       try {
-        await queue.register({ type });
+        if ((await queue.countMatching(unfinished, null)) === 0) await queue.register({ type });
       } catch (error) {
         log.error({ err: error }, `the scheduled ${type} could not be registered`);
       } finally {

@@ -15,7 +15,6 @@ import {
   TASKS_PER_CHUNK,
   TYPE_OF_CODE,
 } from '../../src/store/task-chunk.ts';
-import { TaskDigest } from '../../src/store/task-digest.ts';
 import type { TaskTable } from '../../src/store/task-conditions.ts';
 import { matchBatches, matchTasks } from '../../src/store/task-query.ts';
 
@@ -38,7 +37,11 @@ function makeTable(): TaskTable {
   const linked = new Map<number, number[]>();
   const names = Array.from({ length: INDEXES }, (_, n) => `index-${n}`);
   const batches = Math.ceil(COUNT / BATCH);
-  const batchTasks = new Uint32Array(batches);
+  const columns = {
+    tasks: new Uint32Array(batches),
+    startedAt: new Float64Array(batches),
+    finishedAt: new Float64Array(batches),
+  };
   for (let uid = 0; uid < COUNT; uid++) {
     const i = uid % TASKS_PER_CHUNK;
     if (i === 0) chunks.push(TaskChunk.empty());
@@ -65,17 +68,17 @@ function makeTable(): TaskTable {
     }
     chunk.canceledBy[i] = state === 'canceled' ? canceledBy : NONE;
     chunk.batchUid[i] = waits ? NONE : batch;
-    if (!waits) batchTasks[batch]!++;
+    if (!waits) columns.tasks[batch]!++;
     chunk.enqueuedAt[i] = START + uid;
-    chunk.startedAt[i] = waits ? NaN : START + COUNT + batch * 10;
-    chunk.finishedAt[i] = waits ? NaN : START + COUNT + batch * 10 + 5;
+    columns.startedAt[batch] = START + COUNT + batch * 10;
+    columns.finishedAt[batch] = START + COUNT + batch * 10 + 5;
+    chunk.startedAt[i] = waits ? NaN : columns.startedAt[batch]!;
+    chunk.finishedAt[i] = waits ? NaN : columns.finishedAt[batch]!;
   }
   return {
     chunks,
-    digest: new TaskDigest(chunks),
-    batchTasks,
+    batches: columns,
     taskCount: COUNT,
-    batchCount: batchTasks.filter((n) => n > 0).length,
     nextTaskUid: COUNT,
     nextBatchUid: batches,
     linked,
@@ -122,11 +125,11 @@ function randomPage(): TaskPaging {
 }
 
 /** Milliseconds of CPU, the median of several runs. */
-function cpuOf(work: () => unknown): number {
+async function cpuOf(work: () => Promise<unknown>): Promise<number> {
   const times: number[] = [];
   for (let n = 0; n < ROUNDS; n++) {
     const before = process.cpuUsage();
-    work();
+    await work();
     const { user, system } = process.cpuUsage(before);
     times.push((user + system) / 1000);
   }
@@ -148,20 +151,12 @@ function report(what: string, times: Slowest[]): void {
 }
 
 const table = makeTable();
-{
-  const before = process.cpuUsage();
-  table.digest.refresh();
-  const { user, system } = process.cpuUsage(before);
-  const { runs } = table.digest;
-  const ms = ((user + system) / 1000).toFixed(1);
-  console.log(`digest: ${ms} ms CPU, ${runs.ofKind.used} runs`);
-}
 const first: TaskPaging = { limit: 20, from: null, reverse: false };
 const half = (uid: string): boolean => Number(uid.slice(6)) % 2 === 0;
 const names = Object.keys(CONDITIONS);
 // Warm up, so that the compiler has seen every kind of filter.
 for (let n = 0; n < 300; n++) {
-  matchTasks(
+  await matchTasks(
     table,
     CONDITIONS[names[n % names.length]!]!(),
     n % 3 === 0 ? half : null,
@@ -170,8 +165,8 @@ for (let n = 0; n < 300; n++) {
 }
 for (const name of names) {
   const filter = CONDITIONS[name]!();
-  const tasks = cpuOf(() => matchTasks(table, filter, null, first));
-  const batches = cpuOf(() => matchBatches(table, filter, null, first));
+  const tasks = await cpuOf(() => matchTasks(table, filter, null, first));
+  const batches = await cpuOf(() => matchBatches(table, filter, null, first));
   console.log(`${name}: tasks ${tasks.toFixed(2)} ms, batches ${batches.toFixed(2)} ms CPU`);
 }
 const ofTasks: Slowest[] = [];
@@ -182,9 +177,9 @@ for (let n = 0; n < COMBINATIONS; n++) {
   const page = randomPage();
   const visible = random(3) === 0 ? half : null;
   const name = `${chosen.join(' ')}${visible === null ? '' : ' restricted'} ${JSON.stringify(page)}`;
-  ofTasks.push({ ms: cpuOf(() => matchTasks(table, filter, visible, page)), name });
+  ofTasks.push({ ms: await cpuOf(() => matchTasks(table, filter, visible, page)), name });
   if (n % 4 === 0)
-    ofBatches.push({ ms: cpuOf(() => matchBatches(table, filter, visible, page)), name });
+    ofBatches.push({ ms: await cpuOf(() => matchBatches(table, filter, visible, page)), name });
 }
 report('tasks, random combinations', ofTasks);
 report('batches, random combinations', ofBatches);

@@ -82,6 +82,13 @@ export interface TaskPage<T> {
   next: number | null;
 }
 
+/** Numbers of tasks, as filters with one value find them. */
+export interface TaskTotals {
+  ofStatus(status: TaskStatus): number;
+  ofType(type: TaskType): number;
+  readonly byIndex: ReadonlyMap<string, number>;
+}
+
 export type TaskFilter = FilterOfTasks<TaskType>;
 
 export interface TaskPaging {

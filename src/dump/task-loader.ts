@@ -143,7 +143,7 @@ class TaskLoader {
         request.documents = found.documents;
       } else await (await open(this.#payloads.file(uid), 'w')).close();
     }
-    const task = newTask(request, null, { matching: () => matched });
+    const task = newTask(request, null, { matching: () => Promise.resolve(matched) });
     if (status === 'enqueued') return { uid, task, payloadFileBytes, ...dates, end: null };
     const { result, canceledBy, error, details } = dumped;
     return {

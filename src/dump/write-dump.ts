@@ -125,7 +125,7 @@ class DumpWriter {
     const { store, cancel } = this.#context;
     this.#enter('dump the tasks');
     const end = store.table.nextTaskUid;
-    const enqueued = new EnqueuedDates(store.table.batchTasks.length);
+    const enqueued = new EnqueuedDates(store.table.batches.tasks.length);
     const waiting: number[] = [];
     const pause = pauser();
     const lineOf = (view: TaskView): Promise<unknown> => this.#taskLine(view);

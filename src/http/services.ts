@@ -24,6 +24,7 @@ import type {
   TaskPaging,
   TaskRequest,
   TaskSummary,
+  TaskTotals,
   TaskView,
 } from '../contract/tasks.ts';
 import type { SearchedSettings } from '../engine/searched-index.ts';
@@ -84,24 +85,20 @@ export interface TaskService {
   watch(watcher: (change: TaskChange) => void): () => void;
   /** The uids that the next task and the next batch will have. */
   readonly nextUids: { readonly task: number; readonly batch: number };
-  list(filter: TaskFilter, page: TaskPaging, visible: IndexVisibility): TaskPage<TaskView>;
-  /**
-   * Like `list`, but yields to other requests. A page ends early when its tasks are long; `next`
-   * says where.
-   */
+  /** Yields to other requests. A page ends early when its tasks are long; `next` says where. */
   page(filter: TaskFilter, page: TaskPaging, visible: IndexVisibility): Promise<TaskPage<TaskView>>;
   /** undefined: unknown, deleted, or not visible. */
   get(uid: number, visible: IndexVisibility): TaskView | undefined;
-  /** `filter.uids` are task uids; `page.from` is a batch uid. */
-  listBatches(filter: TaskFilter, page: TaskPaging, visible: IndexVisibility): TaskPage<BatchView>;
-  /** Like `listBatches`, but yields as `page` does. */
+  /** `filter.uids` are task uids; `page.from` is a batch uid. Yields as `page` does. */
   batchPage(
     filter: TaskFilter,
     page: TaskPaging,
     visible: IndexVisibility,
   ): Promise<TaskPage<BatchView>>;
   getBatch(uid: number, visible: IndexVisibility): BatchView | undefined;
-  countMatching(filter: TaskFilter, visible: IndexVisibility): number;
+  countMatching(filter: TaskFilter, visible: IndexVisibility): Promise<number>;
+  /** Counts all tasks in one pass. */
+  totals(): Promise<TaskTotals>;
   /**
    * Releases the unused space of the store. Resolves to the size of its file before and after,
    * bytes.

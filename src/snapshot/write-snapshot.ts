@@ -127,7 +127,7 @@ async function concludeCopy(store: Store, payloadDir: string): Promise<void> {
   const tasks = new TaskStore(store, payloadDir, systemClock);
   try {
     await tasks.forget(
-      tasks.matching({ types: ['snapshotCreation'], statuses: ['enqueued'] }, null),
+      await tasks.matching({ types: ['snapshotCreation'], statuses: ['enqueued'] }, null),
     );
   } finally {
     await tasks.close();

@@ -24,7 +24,7 @@ export interface NewTask {
   payload: { file: string; size: number } | { bytes: Buffer } | null;
   /** `late`: `row` reads tasks registered before, so they must be in the store when it runs. */
   late: boolean;
-  row(uid: number, numberOf: (indexUid: string) => number): TaskRow;
+  row(uid: number, numberOf: (indexUid: string) => number): TaskRow | Promise<TaskRow>;
 }
 
 /** A requested registration. */
@@ -78,7 +78,11 @@ class Registration implements TransactionPart {
 
   /** Throws when a payload cannot be stored; `fail` then undoes what was done so far. */
   async prepare(stage: Stage): Promise<void> {
-    this.#group.forEach(({ task }, n) => this.#append(task, this.#firstUid + n, stage));
+    for (const [n, { task }] of this.#group.entries()) {
+      const uid = this.#firstUid + n;
+      const made = task.row(uid, (indexUid) => this.#numberOf(indexUid));
+      this.#append(task, made instanceof Promise ? await made : made, uid, stage);
+    }
     if (this.#files.length === 0) return;
     await Promise.all(this.#moves);
     this.#context.payloads.sync();
@@ -88,12 +92,10 @@ class Registration implements TransactionPart {
     return this.#files.map((uid) => ({ uid, path: this.#context.payloads.file(uid) }));
   }
 
-  #append(task: NewTask, uid: number, stage: Stage): void {
-    const numberOf = (indexUid: string): number => this.#numberOf(indexUid);
-    const row = task.row(uid, numberOf);
+  #append(task: NewTask, row: TaskRow, uid: number, stage: Stage): void {
     this.#rows.push(row);
-    const index = task.indexUid === null ? NONE : numberOf(task.indexUid);
-    task.alsoIndexes.forEach(numberOf);
+    const index = task.indexUid === null ? NONE : this.#numberOf(task.indexUid);
+    task.alsoIndexes.forEach((indexUid) => this.#numberOf(indexUid));
     let { flags } = task;
     if (task.alsoIndexes.length > 0) {
       flags |= FLAG.linked;

@@ -69,7 +69,9 @@ export function prepareFinish(
   };
   const removed = end.remove ?? [];
   const lost = removeTasks(removed, stage);
-  const emptied = [...lost].filter(([uid, n]) => table.batchTasks[uid] === n).map(([uid]) => uid);
+  const emptied = [...lost]
+    .filter(([uid, n]) => table.batches.tasks[uid] === n)
+    .map(([uid]) => uid);
   emptied.sort((a, b) => a - b);
   const garbage = removed.length === 0 ? null : sweeper.garbageWith(removed, emptied);
   const storedBatchUids = Math.max(table.storedBatchUids, end.batchUid + 1);
@@ -92,9 +94,9 @@ export function prepareFinish(
     },
     publish: () => {
       table.storedBatchUids = storedBatchUids;
-      for (let n = 0; n < ended.joined; n++) table.countInBatch(end.batchUid);
+      table.addToBatch(end.batchUid, ended.joined, end.startedAt, finishedAt);
       table.taskCount -= removed.length;
-      for (const [uid, n] of lost) for (let k = 0; k < n; k++) table.uncountInBatch(uid);
+      for (const [uid, n] of lost) table.batches.remove(uid, n);
       for (const uid of removed) table.linked.delete(uid);
       history?.publish();
       for (const uid of ended.payloadFiles) payloads.remove(uid);

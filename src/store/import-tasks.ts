@@ -59,7 +59,10 @@ export class TaskImport {
     const i = uid % TASKS_PER_CHUNK;
     if (chunk.type[i] !== 0) return false;
     const numberOf = (indexUid: string): number => this.#numberOf(indexUid);
-    const row = { ...task.row(uid, numberOf), ...(exactDates !== undefined && { exactDates }) };
+    const row = {
+      ...(await task.row(uid, numberOf)),
+      ...(exactDates !== undefined && { exactDates }),
+    };
     const index = task.indexUid === null ? NONE : numberOf(task.indexUid);
     task.alsoIndexes.forEach(numberOf);
     let { flags } = task;

@@ -10,9 +10,7 @@ import {
   TASKS_PER_CHUNK,
   TYPE_OF_CODE,
 } from './task-chunk.ts';
-import { grown } from './task-columns.ts';
-import type { TaskTable } from './task-conditions.ts';
-import { TaskDigest } from './task-digest.ts';
+import type { BatchColumns, TaskTable } from './task-conditions.ts';
 import { type TaskRow, taskTypeEntry } from '../contract/task-types.ts';
 
 /** The properties of a task that are known without reading its row. */
@@ -40,11 +38,8 @@ export interface TaskRecord {
  */
 export class MemoryTable implements TaskTable {
   readonly chunks: (TaskChunk | undefined)[] = [];
-  readonly digest: TaskDigest;
-  /** Number of tasks in each batch, by batch uid; 0: no such batch. */
-  batchTasks = new Uint32Array(1024);
+  readonly batches = new Batches();
   taskCount = 0;
-  batchCount = 0;
   nextTaskUid = 0;
   nextBatchUid = 0;
   /**
@@ -67,7 +62,6 @@ export class MemoryTable implements TaskTable {
     const stored = store.meta.get('nextBatchUid');
     if (typeof stored === 'number') this.nextBatchUid = Math.max(this.nextBatchUid, stored);
     this.storedBatchUids = this.nextBatchUid;
-    this.digest = new TaskDigest(this.chunks);
   }
 
   #loadChunks(store: Store): void {
@@ -81,7 +75,7 @@ export class MemoryTable implements TaskTable {
         this.taskCount++;
         this.nextTaskUid = uid + 1;
         if ((chunk.flags[i]! & FLAG.linked) !== 0) linked.push(uid);
-        if (chunk.batchUid[i] !== NONE) this.countInBatch(chunk.batchUid[i]!);
+        this.#countInBatch(chunk, i);
         const last = Number.isNaN(chunk.finishedAt[i]!)
           ? chunk.enqueuedAt[i]!
           : chunk.finishedAt[i]!;
@@ -128,12 +122,11 @@ export class MemoryTable implements TaskTable {
     const after = bytes === undefined ? undefined : TaskChunk.decode(bytes);
     const ended: number[] = [];
     this.chunks[number] = after;
-    this.digest.changed(number);
     for (let i = 0; i < TASKS_PER_CHUNK; i++) {
       const uid = number * TASKS_PER_CHUNK + i;
       const [had, has] = [before?.type[i] ?? 0, after?.type[i] ?? 0].map((type) => type !== 0);
-      if (had && before!.batchUid[i] !== NONE) this.uncountInBatch(before!.batchUid[i]!);
-      if (has && after!.batchUid[i] !== NONE) this.countInBatch(after!.batchUid[i]!);
+      if (had && before!.batchUid[i] !== NONE) this.batches.remove(before!.batchUid[i]!);
+      if (has) this.#countInBatch(after!, i);
       this.taskCount += Number(has) - Number(had);
       if (has && uid >= this.nextTaskUid) this.nextTaskUid = uid + 1;
       if (had && before!.status[i]! <= PROCESSING && !this.isEnqueued(uid)) ended.push(uid);
@@ -237,32 +230,56 @@ export class MemoryTable implements TaskTable {
   mark(uids: readonly number[], batchUid: number, startedAt: number): void {
     for (const uid of uids) {
       this.#chunkOf(uid)!.mark(uid % TASKS_PER_CHUNK, batchUid, startedAt);
-      this.digest.changed(Math.floor(uid / TASKS_PER_CHUNK));
-      this.countInBatch(batchUid);
     }
+    this.addToBatch(batchUid, uids.length, startedAt, NaN);
   }
 
   /** Undoes `mark`. The batch uid is free unless a later one is in use. */
   unmark(uids: readonly number[], batchUid: number): void {
     for (const uid of uids) {
       this.#chunkOf(uid)?.unmark(uid % TASKS_PER_CHUNK);
-      this.digest.changed(Math.floor(uid / TASKS_PER_CHUNK));
-      this.uncountInBatch(batchUid);
+      this.batches.remove(batchUid);
     }
     this.#freed.add(batchUid);
     while (this.#freed.delete(this.nextBatchUid - 1)) this.nextBatchUid--;
   }
 
-  countInBatch(batchUid: number): void {
-    if (batchUid >= this.batchTasks.length) {
-      this.batchTasks = grown(this.batchTasks, Math.max(batchUid + 1, this.batchTasks.length * 2));
-    }
-    if (this.batchTasks[batchUid]!++ === 0) this.batchCount++;
-    if (batchUid >= this.nextBatchUid) this.nextBatchUid = batchUid + 1;
+  #countInBatch({ batchUid, startedAt, finishedAt }: TaskChunk, i: number): void {
+    if (batchUid[i] !== NONE) this.addToBatch(batchUid[i]!, 1, startedAt[i]!, finishedAt[i]!);
   }
 
-  uncountInBatch(batchUid: number): void {
-    if (--this.batchTasks[batchUid]! === 0) this.batchCount--;
+  /** Adds tasks to a batch, and sets its dates. */
+  addToBatch(batchUid: number, tasks: number, startedAt: number, finishedAt: number): void {
+    this.batches.add(batchUid, tasks, startedAt, finishedAt);
+    if (batchUid >= this.nextBatchUid) this.nextBatchUid = batchUid + 1;
+  }
+}
+
+/** See `BatchColumns`. */
+export class Batches implements BatchColumns {
+  tasks = new Uint32Array(1024);
+  startedAt = new Float64Array(1024);
+  finishedAt = new Float64Array(1024);
+
+  add(uid: number, tasks: number, startedAt: number, finishedAt: number): void {
+    if (uid >= this.tasks.length) this.#grow(Math.max(uid + 1, 2 * this.tasks.length));
+    this.tasks[uid]! += tasks;
+    this.startedAt[uid] = startedAt;
+    this.finishedAt[uid] = finishedAt;
+  }
+
+  remove(uid: number, tasks = 1): void {
+    this.tasks[uid]! -= tasks;
+  }
+
+  #grow(size: number): void {
+    const { tasks, startedAt, finishedAt } = this;
+    this.tasks = new Uint32Array(size);
+    this.tasks.set(tasks);
+    this.startedAt = new Float64Array(size);
+    this.startedAt.set(startedAt);
+    this.finishedAt = new Float64Array(size);
+    this.finishedAt.set(finishedAt);
   }
 }
 

@@ -1,5 +1,6 @@
 import { TASK_TYPE_ENTRIES } from '../contract/task-types/registry.ts';
 import type { TaskStatus, TaskType } from '../contract/tasks.ts';
+import { FLAG } from '../contract/task-types/task-type.ts';
 
 /**
  * The filterable properties of 256 consecutive task uids, as columns in one buffer, which is also
@@ -73,11 +74,32 @@ interface BatchColumns {
   finishedAt: number;
 }
 
+/** The minimum and the maximum of some numbers; without any, the minimum is greater. */
+class Span {
+  first = Infinity;
+  last = -Infinity;
+
+  add(value: number): void {
+    if (value < this.first) this.first = value;
+    if (value > this.last) this.last = value;
+  }
+}
+
+export interface ChunkSummary {
+  readonly batchUid: Readonly<Span>;
+  readonly enqueuedAt: Readonly<Span>;
+  /** Positions of the tasks that belong to several indexes. */
+  readonly linked: readonly number[];
+}
+
 export class TaskChunk {
   readonly buffer: ArrayBuffer;
   readonly status: Uint8Array;
   readonly type: Uint8Array;
   readonly flags: Uint8Array;
+  /** Four values each, the first in the lowest byte. */
+  readonly statusWords: Int32Array;
+  readonly typeWords: Int32Array;
   readonly index: Uint32Array;
   readonly canceledBy: Uint32Array;
   readonly batchUid: Uint32Array;
@@ -89,6 +111,7 @@ export class TaskChunk {
   readonly enqueuedAt: Float64Array;
   readonly startedAt: Float64Array;
   readonly finishedAt: Float64Array;
+  #summary: ChunkSummary | null = null;
 
   /** @param buffer `CHUNK_BYTES` long; the chunk takes ownership */
   constructor(buffer: ArrayBuffer) {
@@ -96,6 +119,8 @@ export class TaskChunk {
     this.status = new Uint8Array(buffer, 0, N);
     this.type = new Uint8Array(buffer, N, N);
     this.flags = new Uint8Array(buffer, 2 * N, N);
+    this.statusWords = new Int32Array(buffer, 0, N / 4);
+    this.typeWords = new Int32Array(buffer, N, N / 4);
     let at = 4 * N;
     const u32 = (): Uint32Array => new Uint32Array(buffer, (at += 4 * N) - 4 * N, N);
     this.index = u32();
@@ -135,6 +160,23 @@ export class TaskChunk {
     return Buffer.from(stored.buffer);
   }
 
+  /** Computed when it is needed. */
+  get summary(): ChunkSummary {
+    return (this.#summary ??= this.#summarize());
+  }
+
+  #summarize(): ChunkSummary {
+    const summary = { batchUid: new Span(), enqueuedAt: new Span(), linked: [] as number[] };
+    for (let i = 0; i < N; i++) {
+      if (this.type[i] === 0) continue;
+      summary.enqueuedAt.add(this.enqueuedAt[i]!);
+      const batchUid = this.batchUid[i]!;
+      if (batchUid !== NONE) summary.batchUid.add(batchUid);
+      if ((this.flags[i]! & FLAG.linked) !== 0) summary.linked.push(i);
+    }
+    return summary;
+  }
+
   /** Sets a new, waiting task. */
   enqueue(i: number, { type, flags, index, payloadBytes, enqueuedAt }: EnqueuedColumns): void {
     this.status[i] = STATUS_CODES.enqueued;
@@ -146,6 +188,7 @@ export class TaskChunk {
     this.result[i] = NONE;
     this.payloadBytes[i] = Math.min(payloadBytes, NONE);
     this.enqueuedAt[i] = enqueuedAt;
+    this.#summary = null;
     this.startedAt[i] = NaN;
     this.finishedAt[i] = NaN;
   }
@@ -154,6 +197,7 @@ export class TaskChunk {
   mark(i: number, batchUid: number, startedAt: number): void {
     this.status[i] = PROCESSING;
     this.batchUid[i] = batchUid;
+    this.#summary = null;
     this.startedAt[i] = startedAt;
   }
 
@@ -161,11 +205,13 @@ export class TaskChunk {
   unmark(i: number): void {
     this.status[i] = STATUS_CODES.enqueued;
     this.batchUid[i] = NONE;
+    this.#summary = null;
     this.startedAt[i] = NaN;
   }
   end(i: number, { status, result, canceledBy }: EndColumns, batch: BatchColumns): void {
     this.status[i] = STATUS_CODES[status];
     this.batchUid[i] = batch.batchUid;
+    this.#summary = null;
     this.startedAt[i] = batch.startedAt;
     this.finishedAt[i] = batch.finishedAt;
     this.result[i] = result ?? NONE;

@@ -6,7 +6,14 @@ import { MemoryTable, type TaskRecord } from './memory-table.ts';
 import { PayloadFolder } from './payload-folder.ts';
 import { type ChangedKeys, keysOf, type Store } from './store.ts';
 import type { TaskTable } from './task-conditions.ts';
-import { matchBatches, matchTasks, type Matches } from './task-query.ts';
+import {
+  countTasks,
+  matchBatches,
+  matchTasks,
+  type Matches,
+  type TaskCounts,
+  tasksOf,
+} from './task-query.ts';
 import type { TaskRow } from '../contract/task-types.ts';
 import type { BatchRow, TaskOutcome } from './task-row.ts';
 import { TASKS_PER_CHUNK } from './task-chunk.ts';
@@ -18,9 +25,6 @@ import { Stage, type TransactionContext, type TransactionPart } from './task-tra
  * about 5 ms.
  */
 const GROUP_TASKS_MAX = 2048;
-
-/** Time slice of background work on the event loop. */
-const DIGEST_SLICE_MS = 2;
 
 export interface ListedTasks {
   uids: number[];
@@ -69,7 +73,6 @@ export class TaskStore {
   #draining = false;
   #scheduled = false;
   readonly #moments: Moments;
-  #closed = false;
 
   constructor(store: Store, payloadDir: string, clock: Clock) {
     this.#store = store;
@@ -92,7 +95,6 @@ export class TaskStore {
         this.#tell([record.uid], null, null);
       },
     };
-    this.#prepareDigest();
     store.onForeign((changed) => {
       for (const uid of table.reload(store, changed)) this.#payloads.remove(uid);
       this.#moments.notBefore(table.lastTime);
@@ -118,9 +120,10 @@ export class TaskStore {
   #tellForeign(changed: ChangedKeys): void {
     if (this.#watchers.size === 0) return;
     this.#tell(keysOf(changed, this.#store.tasks), null, null);
+    const chunks = keysOf(changed, this.#store.chunks).toSorted((a, b) => a - b);
     for (const batchUid of keysOf(changed, this.#store.batches)) {
       const { finishedAt } = this.batch(batchUid) ?? {};
-      const uids = this.matching({ batchUids: [batchUid] }, null);
+      const uids = tasksOf(this.#table, batchUid, chunks);
       if (finishedAt !== undefined) this.#tell(uids, batchUid, finishedAt);
     }
   }
@@ -141,13 +144,6 @@ export class TaskStore {
    */
   lead(): Promise<void> {
     return this.#change(() => this.#sweeper.reload());
-  }
-
-  /** Spares the first filter the wait for the digest of all tasks. */
-  #prepareDigest(): void {
-    if (!this.#closed && !this.#table.digest.refresh(DIGEST_SLICE_MS)) {
-      setImmediate(() => this.#prepareDigest());
-    }
   }
 
   // --- Reading -----------------------------------------------------------------------------------
@@ -175,10 +171,8 @@ export class TaskStore {
   }
 
   batch(uid: number): BatchRow | undefined {
-    const { batchTasks } = this.#table;
-    return batchTasks[uid] === undefined || batchTasks[uid] === 0
-      ? undefined
-      : this.#store.batches.get(uid);
+    const tasks = this.#table.batches.tasks[uid] ?? 0;
+    return tasks === 0 ? undefined : this.#store.batches.get(uid);
   }
 
   /** Bytes of `batch`. */
@@ -214,22 +208,37 @@ export class TaskStore {
     return this.#table.enqueued();
   }
 
-  list(filter: TaskFilter, page: TaskPaging, visible: IndexVisibility): ListedTasks {
-    return paged(matchTasks(this.#table, filter, visible, page), page.limit);
+  async list(filter: TaskFilter, page: TaskPaging, visible: IndexVisibility): Promise<ListedTasks> {
+    return paged(await matchTasks(this.#table, filter, visible, page), page.limit);
   }
 
   /** All matching uids, ascending. */
-  matching(filter: TaskFilter, visible: IndexVisibility): number[] {
+  async matching(filter: TaskFilter, visible: IndexVisibility): Promise<number[]> {
     const everything = { limit: Infinity, from: null, reverse: true };
-    return matchTasks(this.#table, filter, visible, everything).uids;
+    return (await matchTasks(this.#table, filter, visible, everything)).uids;
   }
 
-  count(filter: TaskFilter, visible: IndexVisibility): number {
-    return matchTasks(this.#table, filter, visible, { limit: 0, from: null, reverse: false }).total;
+  async count(filter: TaskFilter, visible: IndexVisibility): Promise<number> {
+    const none = { limit: 0, from: null, reverse: false };
+    return (await matchTasks(this.#table, filter, visible, none)).total;
   }
 
-  listBatches(filter: TaskFilter, page: TaskPaging, visible: IndexVisibility): ListedTasks {
-    return paged(matchBatches(this.#table, filter, visible, page), page.limit);
+  async listBatches(
+    filter: TaskFilter,
+    page: TaskPaging,
+    visible: IndexVisibility,
+  ): Promise<ListedTasks> {
+    return paged(await matchBatches(this.#table, filter, visible, page), page.limit);
+  }
+
+  /** The tasks of a batch, ascending. */
+  tasksOf(batchUid: number): number[] {
+    return tasksOf(this.#table, batchUid);
+  }
+
+  /** The numbers of all tasks by what they have in common. */
+  counts(): Promise<TaskCounts> {
+    return countTasks(this.#table);
   }
 
   // --- Writing -----------------------------------------------------------------------------------
@@ -316,7 +325,6 @@ export class TaskStore {
   /** Waits until all requested work is done. */
   async close(): Promise<void> {
     await this.#change(() => {});
-    this.#closed = true;
     await this.#sweeper.close();
   }
 

@@ -64,7 +64,6 @@ export class Stage {
   publish(): void {
     for (const [number, chunk] of this.#edited) {
       this.#table.chunks[number] = isVoid(chunk) ? undefined : chunk;
-      this.#table.digest.changed(number);
     }
   }
 }

@@ -24,12 +24,13 @@ export function newTask(
     payload: payload ?? draft.payload ?? null,
     late: draft.late ?? false,
     row(_uid, numberOf) {
-      const row = draft.row({ numberOf, matching }) as TaskRow;
-      return {
-        ...row,
+      const complete = (row: unknown): TaskRow => ({
+        ...(row as TaskRow),
         ...(customMetadata === undefined ? {} : { customMetadata }),
         ...(network === undefined ? {} : { network }),
-      };
+      });
+      const row = draft.row({ numberOf, matching });
+      return row instanceof Promise ? row.then(complete) : complete(row);
     },
   };
 }

@@ -158,7 +158,7 @@ export class Notifier {
   async #send(uuid: string, batchUid: number): Promise<void> {
     const webhook = this.#webhooks.get(uuid);
     if (webhook === undefined) return;
-    const uids = this.#tasks.matching({ batchUids: [batchUid] }, null);
+    const uids = this.#tasks.tasksOf(batchUid);
     if (uids.length === 0) return;
     const body = Readable.from(this.#lines(uids)).pipe(createGzip());
     try {

@@ -18,11 +18,13 @@ import type {
   TaskPayload,
   TaskRequest,
   TaskSummary,
+  TaskTotals,
   TaskView,
 } from '../contract/tasks.ts';
 import type { IndexRegistry } from '../engine/registry.ts';
 import { removeFile } from '../store/payload-folder.ts';
 import type { Store } from '../store/store.ts';
+import { STATUS_CODES, TYPE_CODES } from '../store/task-chunk.ts';
 import { isBatchVisible, isVisible } from '../store/task-query.ts';
 import type { ListedTasks, TaskChange, TaskStore } from '../store/task-store.ts';
 import { fromRuns } from '../base/uid-runs.ts';
@@ -75,7 +77,7 @@ export class TaskQueue {
     let request = given;
     try {
       request = unaliased(given, this.#indexes);
-      this.#refuseWhenFull(request);
+      if (this.#isFull()) await this.#refuseWhenFull(request);
       const sent = payloadOf(request);
       // Tasks without a payload file are appended in the order of the calls.
       const payload = sent !== null && 'file' in sent ? await syncedFile(sent.file) : sent;
@@ -105,25 +107,17 @@ export class TaskQueue {
     return this.#store.setNetwork(uid, network);
   }
 
-  list(filter: TaskFilter, page: TaskPaging, visible: IndexVisibility): TaskPage<TaskView> {
-    const listed = this.#store.list(filter, bounded(page, PAGE_TASKS_MAX), visible);
-    const results = listed.uids
-      .map((uid) => taskView(this.#store, uid))
-      .filter((view) => view !== undefined);
-    return pageOf(results, listed, page);
-  }
-
-  /** Like `list`, but yields to other requests meanwhile. A page of long tasks ends early. */
+  /** Yields to other requests meanwhile. A page of long tasks ends early. */
   async page(
     filter: TaskFilter,
     paging: TaskPaging,
     visible: IndexVisibility,
   ): Promise<TaskPage<TaskView>> {
-    const listed = this.#store.list(filter, bounded(paging, PAGE_TASKS_MAX), visible);
+    const listed = await this.#store.list(filter, bounded(paging, PAGE_TASKS_MAX), visible);
     const { results, next } = await inSlices(
       listed,
       (uid) => this.#store.rowSize(uid),
-      (uid) => taskView(this.#store, uid),
+      (uid) => this.get(uid, visible),
     );
     return pageOf(results, { ...listed, next }, paging);
   }
@@ -132,19 +126,17 @@ export class TaskQueue {
     return isVisible(this.#store.table, uid, visible) ? taskView(this.#store, uid) : undefined;
   }
 
-  listBatches(filter: TaskFilter, page: TaskPaging, visible: IndexVisibility): TaskPage<BatchView> {
-    const listed = this.#store.listBatches(filter, bounded(page, PAGE_BATCHES_MAX), visible);
-    const results = listed.uids.map((uid) => this.#batch(uid)).filter((view) => view !== undefined);
-    return pageOf(results, listed, page);
-  }
-
-  /** Like `listBatches`, but yields and ends early as `page` does. */
+  /** Yields and ends early as `page` does. */
   async batchPage(
     filter: TaskFilter,
     paging: TaskPaging,
     visible: IndexVisibility,
   ): Promise<TaskPage<BatchView>> {
-    const listed = this.#store.listBatches(filter, bounded(paging, PAGE_BATCHES_MAX), visible);
+    const listed = await this.#store.listBatches(
+      filter,
+      bounded(paging, PAGE_BATCHES_MAX),
+      visible,
+    );
     const { results, next } = await inSlices(
       listed,
       (uid) => this.#store.batchSize(uid),
@@ -157,8 +149,18 @@ export class TaskQueue {
     return isBatchVisible(this.#store.table, uid, visible) ? this.#batch(uid) : undefined;
   }
 
-  countMatching(filter: TaskFilter, visible: IndexVisibility): number {
+  countMatching(filter: TaskFilter, visible: IndexVisibility): Promise<number> {
     return this.#store.count(filter, visible);
+  }
+
+  async totals(): Promise<TaskTotals> {
+    const { statuses, types, indexes } = await this.#store.counts();
+    const named = [...indexes].map((count, n) => [this.#store.indexName(n)!, count] as const);
+    return {
+      ofStatus: (status) => statuses[STATUS_CODES[status]]!,
+      ofType: (type) => types[TYPE_CODES[type]]!,
+      byIndex: new Map(named),
+    };
   }
 
   /**
@@ -216,18 +218,22 @@ export class TaskQueue {
     return row === undefined ? this.#scheduler.runningView(uid) : batchView(uid, row);
   }
 
-  #refuseWhenFull(request: TaskRequest): void {
+  #isFull(): boolean {
     const now = performance.now();
     if (now - this.#size.at > SIZE_AGE_MS) {
       this.#size = { at: now, full: this.storeSize().freeBytes === 0 };
     }
-    if (!this.#size.full) return;
+    return this.#size.full;
+  }
+
+  async #refuseWhenFull(request: TaskRequest): Promise<void> {
     if (
       taskTypeEntry(request.type).freesSpace === true &&
       'filter' in request &&
       'visible' in request
     ) {
-      if (this.#store.count(request.filter as TaskFilter, request.visible) > 0) return;
+      const { filter, visible } = request;
+      if ((await this.#store.count(filter as TaskFilter, visible)) > 0) return;
     }
     throw new ApiError(
       'no_space_left_on_device',

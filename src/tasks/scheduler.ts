@@ -628,11 +628,11 @@ export class Scheduler {
     const { tasksMax, prunedTasks, log } = this.#options;
     if (this.prune === null || this.#store.table.taskCount < tasksMax) return;
     if (this.#pending.ofType('taskDeletion').length > 0) return;
-    const finished = this.#store.list(
+    const { uids: finished } = await this.#store.list(
       { statuses: ['succeeded', 'failed', 'canceled'] },
       { limit: prunedTasks, from: null, reverse: true },
       null,
-    ).uids;
+    );
     if (finished.length < 2) {
       log('the queue is full of unfinished tasks');
       return;

@@ -126,9 +126,15 @@ export class TestTaskSystem {
     return view;
   }
 
-  tasks(filter: TaskFilter = {}, visible: IndexVisibility = null): TaskView[] {
-    return this.system.queue.list(filter, { limit: 1000, from: null, reverse: true }, visible)
-      .results;
+  tasks(): TaskView[] {
+    const { queue } = this.system;
+    const uids = Array.from({ length: queue.nextUids.task }, (_, uid) => uid);
+    return uids.map((uid) => queue.get(uid, null)).filter((view) => view !== undefined);
+  }
+
+  async find(filter: TaskFilter, visible: IndexVisibility = null): Promise<TaskView[]> {
+    const paging = { limit: 1000, from: null, reverse: true };
+    return (await this.system.queue.page(filter, paging, visible)).results;
   }
 
   async documents(uid: string): Promise<unknown[]> {

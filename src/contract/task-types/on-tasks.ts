@@ -31,8 +31,8 @@ function onTasks<Name extends string>({
   return {
     indexUid: null,
     late: true,
-    row({ matching }) {
-      const uids = matching(filter, visible);
+    async row({ matching }) {
+      const uids = await matching(filter, visible);
       return { type, originalFilter, matchedTasks: uids.length, matched: runsOf(uids) };
     },
   };

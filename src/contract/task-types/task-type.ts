@@ -59,14 +59,14 @@ export interface TaskDraft<Row> {
   /** `row` reads the tasks registered before, so they must be in the store when it is made. */
   readonly late?: boolean;
   /** The row to store, as JSON. */
-  row(context: DraftContext): Row;
+  row(context: DraftContext): Row | Promise<Row>;
 }
 
 export interface DraftContext {
   /** The number of an index uid in rows, so that a swap of indexes changes no row. */
   numberOf(indexUid: string): number;
   /** Uids of the tasks that match now and are visible, ascending. */
-  matching(filter: FilterOfTasks<string>, visible: IndexVisibility): number[];
+  matching(filter: FilterOfTasks<string>, visible: IndexVisibility): Promise<number[]>;
 }
 
 /** The progress of a task, as far as its details depend on it. */

@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import {
   TASK_STATUSES,
   TASK_TYPES,
@@ -18,9 +17,6 @@ const LAST: TaskPaging = { limit: 1, from: null, reverse: false };
 
 /** The metrics show a batch of documents for this long after it ended, milliseconds. */
 const DOCUMENTS_SHOWN_MS = 5 * 60_000;
-
-/** The tasks of this many indexes are counted in one iteration of the event loop. */
-const INDEXES_PER_SLICE = 20;
 
 const UNITS_SECONDS: ReadonlyMap<string, number> = new Map([
   ['ns', 1e-9],
@@ -47,9 +43,8 @@ async function showMetrics(_: RequestContext, server: Dependencies): Promise<Rou
   const { services } = server;
   const out = new MetricsText();
   await writeTasks(out, writeIndexes(out, services), server);
-  await setImmediate();
-  writeBatches(out, server);
-  writeBackups(out, server);
+  await writeBatches(out, server);
+  await writeBackups(out, server);
   writeSearches(out, services);
   writeChats(out, server);
   writeAnalytics(out, server);
@@ -95,19 +90,13 @@ async function writeTasks(
   { services: { tasks }, clock }: Dependencies,
 ): Promise<void> {
   const counted = out.family('nb_tasks', 'gauge', 'Number of tasks', ['kind', 'value']);
-  const count = (kind: string, value: string, filter: TaskFilter): void =>
-    counted({ kind, value }, tasks.countMatching(filter, null));
-  for (const status of TASK_STATUSES) count('statuses', status, { statuses: [status] });
-  for (const type of TASK_TYPES) count('types', type, { types: [type] });
-  for (const [i, uid] of uids.entries()) {
-    if (i % INDEXES_PER_SLICE === 0) await setImmediate();
-    count('indexes', uid, { indexUids: [uid] });
-  }
-  const [oldest] = tasks.list(
-    { statuses: ['enqueued', 'processing'] },
-    { ...LAST, reverse: true },
-    null,
-  ).results;
+  const { ofStatus, ofType, byIndex } = await tasks.totals();
+  const count = (kind: string, value: string, n: number): void => counted({ kind, value }, n);
+  for (const status of TASK_STATUSES) count('statuses', status, ofStatus(status));
+  for (const type of TASK_TYPES) count('types', type, ofType(type));
+  for (const uid of uids) count('indexes', uid, byIndex.get(uid) ?? 0);
+  const unfinished: TaskFilter = { statuses: ['enqueued', 'processing'] };
+  const [oldest] = (await tasks.page(unfinished, { ...LAST, reverse: true }, null)).results;
   const age = oldest === undefined ? 0 : clock.now() - Date.parse(oldest.enqueuedAt);
   const name = 'task_queue_latency_seconds';
   out.gauge(name, 'Age of the oldest unfinished task', Math.max(0, age) / 1000);
@@ -121,29 +110,32 @@ async function writeTasks(
   );
 }
 
-function writeBatches(out: MetricsText, { services: { tasks }, clock }: Dependencies): void {
-  const last = (filter: TaskFilter): BatchView | undefined =>
-    tasks.listBatches(filter, LAST, null).results[0];
+async function writeBatches(
+  out: MetricsText,
+  { services: { tasks }, clock }: Dependencies,
+): Promise<void> {
+  const last = async (filter: TaskFilter): Promise<BatchView | undefined> =>
+    (await tasks.batchPage(filter, LAST, null)).results[0];
   const steps = (name: string, help: string, batch: BatchView | undefined): StepWriter => {
     const write = out.family(name, 'gauge', help, ['batch_uid', 'step_name']);
     return (step, value) => write({ batch_uid: `${batch!.uid}`, step_name: step }, value);
   };
 
-  const running = last({ statuses: ['processing'] });
+  const running = await last({ statuses: ['processing'] });
   out.gauge('is_indexing', '1 while a batch is running', running === undefined ? 0 : 1);
   const step = steps('batch_running_progress_trace', 'Share done of each running step', running);
   for (const { currentStep, finished, total } of running?.progress?.steps ?? []) {
     step(currentStep, total === 0 ? 0 : finished / total);
   }
 
-  const ended = last({ statuses: ['succeeded', 'failed', 'canceled'] });
+  const ended = await last({ statuses: ['succeeded', 'failed', 'canceled'] });
   const name = 'last_finished_batch_step_duration_seconds';
   const time = steps(name, 'Time of each step of the last finished batch', ended);
   for (const [path, text] of Object.entries(ended?.stats.progressTrace ?? {})) {
     time(path, secondsOf(text));
   }
 
-  const ofDocuments = last({
+  const ofDocuments = await last({
     statuses: ['succeeded'],
     types: ['documentAdditionOrUpdate', 'documentDeletion', 'documentEdition'],
   });
@@ -174,11 +166,15 @@ function writeDocuments(out: MetricsText, batch: BatchView | undefined, now: num
 }
 
 /** Nothing is written for a kind without a successful task in the store. */
-function writeBackups(out: MetricsText, { services: { tasks }, clock }: Dependencies): void {
+async function writeBackups(
+  out: MetricsText,
+  { services: { tasks }, clock }: Dependencies,
+): Promise<void> {
   const help = 'Time since the last successful backup of a kind has ended';
   const write = out.family('last_backup_age_seconds', 'gauge', help, ['kind']);
   for (const type of BACKUP_TYPES) {
-    const [last] = tasks.list({ statuses: ['succeeded'], types: [type] }, LAST, null).results;
+    const filter: TaskFilter = { statuses: ['succeeded'], types: [type] };
+    const [last] = (await tasks.page(filter, LAST, null)).results;
     if (last === undefined) continue;
     const age = Math.max(0, clock.now() - Date.parse(last.finishedAt!)) / 1000;
     write({ kind: type.replace('Creation', '') }, age);

@@ -56,7 +56,7 @@ async function changeNetwork(
   server: Dependencies,
 ): Promise<RouteResponse> {
   needFeature(server, 'network', 'Changing the network');
-  refuseWhileMoving(server);
+  await refuseWhileMoving(server);
   return json(200, networkView(await server.network.patch(body)));
 }
 
@@ -89,18 +89,19 @@ async function moveDocuments(
 }
 
 /** A document that is being moved belongs to the server that the network names. */
-function refuseWhileMoving({ network, services: { tasks } }: Dependencies): void {
+async function refuseWhileMoving({ network, services: { tasks } }: Dependencies): Promise<void> {
   const unfinished: TaskFilter = { statuses: ['enqueued', 'processing'] };
   const moves = { ...unfinished, types: ['networkTopologyChange' as const] };
   const { self } = network.get();
-  const deletions = tasks.list(
+  const deletions = await tasks.page(
     { ...unfinished, types: ['documentDeletion'] },
     { limit: 1000, from: null, reverse: false },
     null,
   );
   const isOfMove = ({ network: of }: TaskView): boolean =>
     of !== undefined && 'origin' in of && of.origin.remoteName === self;
-  if (tasks.countMatching(moves, null) === 0 && !deletions.results.some(isOfMove)) return;
+  const moving = await tasks.countMatching(moves, null);
+  if (moving === 0 && !deletions.results.some(isOfMove)) return;
   throw new ApiError(
     'unprocessed_network_task',
     'Documents are being moved between the servers of the network. Wait until the move has ended.',

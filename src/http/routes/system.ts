@@ -195,7 +195,7 @@ function createSnapshot(_: RequestContext, server: Dependencies): Promise<RouteR
 
 /** Throws when the task store or the key store is unusable. */
 export function checkParts({ tasks, keys }: Pick<Services, 'tasks' | 'keys'>): void {
-  tasks.countMatching({ uids: [] }, null);
+  tasks.storeSize();
   keys.list();
 }
 

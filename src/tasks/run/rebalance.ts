@@ -5,7 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError } from '../../contract/errors.ts';
 import type { Network, Remote } from '../../contract/network.ts';
-import type { TaskRequest } from '../../contract/tasks.ts';
+import type { TaskFilter, TaskRequest } from '../../contract/tasks.ts';
 import type { IndexEntry } from '../../engine/registry.ts';
 import { linesOf } from '../../archive/json-values.ts';
 import { documentIdOf } from '../../network/document-id.ts';
@@ -171,16 +171,13 @@ class Move {
    */
   async #deletionsDone(): Promise<void> {
     const { store, cancel } = this.#context;
-    const waiting = (): boolean =>
-      store.count(
-        {
-          types: ['documentDeletion'],
-          statuses: ['enqueued', 'processing'],
-          indexUids: [this.#uid],
-        },
-        null,
-      ) > 0;
-    if (await becomes(() => !waiting(), DELETIONS_MS_MAX, cancel.signal)) return;
+    const waiting: TaskFilter = {
+      types: ['documentDeletion'],
+      statuses: ['enqueued', 'processing'],
+      indexUids: [this.#uid],
+    };
+    const done = async (): Promise<boolean> => (await store.count(waiting, null)) === 0;
+    if (await becomes(done, DELETIONS_MS_MAX, cancel.signal)) return;
     throw new ApiError(
       'unprocessed_network_task',
       'Deletions of documents wait for other tasks. Start the move again when they have ended.',
@@ -267,7 +264,7 @@ class Move {
 
 /** Polls, less and less often. @returns false when the condition has not become true in time */
 async function becomes(
-  isSo: () => boolean | Promise<boolean>,
+  isSo: () => Promise<boolean>,
   msMax: number,
   signal: AbortSignal,
 ): Promise<boolean> {

@@ -165,15 +165,15 @@ export function fakeServices(clock: Clock): FakeServices {
         });
         return Promise.resolve(summary);
       },
-      list: (_, { limit }) => ({ results: [], total: 0, limit, from: null, next: null }),
       page: (_, { limit }) =>
         Promise.resolve({ results: [], total: 0, limit, from: null, next: null }),
       get: (uid) => views[uid],
-      listBatches: (_, { limit }) => ({ results: [], total: 0, limit, from: null, next: null }),
       batchPage: (_, { limit }) =>
         Promise.resolve({ results: [], total: 0, limit, from: null, next: null }),
       getBatch: () => undefined,
-      countMatching: () => 0,
+      countMatching: () => Promise.resolve(0),
+      totals: () =>
+        Promise.resolve({ ofStatus: () => 0, ofType: () => 0, byIndex: new Map<string, number>() }),
       compact: () => Promise.resolve({ before: 4096, after: 4096 }),
       documents: () => null,
       storeSize: () => ({ maxBytes: 1000, usedBytes: 100, freeBytes: 300 }),

@@ -75,10 +75,10 @@ const CASES: readonly (readonly [name: string, request: TaskRequest])[] = [
 ];
 
 /** A line of a dump after a round trip through JSON. */
-function lineOf(request: TaskRequest): Record<string, unknown> {
+async function lineOf(request: TaskRequest): Promise<Record<string, unknown>> {
   const nameOf = (index: number): string => INDEXES[index]!;
-  const task = newTask(request, null, { matching: () => MATCHED });
-  const row = task.row(4, (uid) => INDEXES.indexOf(uid));
+  const task = newTask(request, null, { matching: () => Promise.resolve(MATCHED) });
+  const row = await task.row(4, (uid) => INDEXES.indexOf(uid));
   const view: TaskView = {
     ...{ uid: 4, batchUid: 2, indexUid: task.indexUid, status: 'succeeded', type: task.type },
     ...{ canceledBy: null, details: detailsOf(row, 'succeeded', 1, nameOf), error: null },
@@ -101,8 +101,8 @@ describe('tasks in a dump', () => {
   });
 
   for (const [name, request] of CASES) {
-    it(`are written as ${name} and read as they were: ${JSON.stringify(request)}`, () => {
-      const line = lineOf(request);
+    it(`are written as ${name} and read as they were: ${JSON.stringify(request)}`, async () => {
+      const line = await lineOf(request);
       const { type } = line;
       assert.equal(typeof type === 'string' ? type : Object.keys(type as object).join(), name);
       const read = readTask(line, 'line 1')!;

@@ -36,7 +36,7 @@ describe('Scheduled backups', () => {
     await test.remove();
   });
 
-  const waiting = (type: 'snapshotCreation' | 'dumpCreation'): number =>
+  const waiting = (type: 'snapshotCreation' | 'dumpCreation'): Promise<number> =>
     test.system.queue.countMatching({ types: [type], statuses: ['enqueued', 'processing'] }, null);
   const schedule = (snapshot: number | null, dump: number | null): (() => void) =>
     scheduleBackups(
@@ -56,11 +56,11 @@ describe('Scheduled backups', () => {
       if (second % 3 === 0) await registered();
     }
     await registered();
-    assert.deepEqual([waiting('snapshotCreation'), waiting('dumpCreation')], [1, 1]);
+    assert.deepEqual([await waiting('snapshotCreation'), await waiting('dumpCreation')], [1, 1]);
     during = async () => {
       mock.timers.tick(10_000);
       await registered();
-      assert.ok(waiting('snapshotCreation') <= 1 && waiting('dumpCreation') <= 1);
+      assert.ok((await waiting('snapshotCreation')) <= 1 && (await waiting('dumpCreation')) <= 1);
       if (begun.length === 6) end();
     };
     await test.start();

@@ -10,12 +10,16 @@ describe('Batches', () => {
   it('show progress while running, and results afterwards', async () => {
     test = await TestTaskSystem.open();
     let running: ReturnType<typeof test.system.queue.getBatch>;
-    test.engine.beforeCommit = () => {
+    test.engine.beforeCommit = async () => {
       running = test.system.queue.getBatch(0, null);
+      const paging = { limit: 5, from: null, reverse: false };
+      const { results } = await test.system.queue.batchPage(
+        { statuses: ['processing'] },
+        paging,
+        null,
+      );
       assert.deepEqual(
-        test.system.queue
-          .listBatches({ statuses: ['processing'] }, { limit: 5, from: null, reverse: false }, null)
-          .results.map(({ uid }) => uid),
+        results.map(({ uid }) => uid),
         [0],
       );
     };

@@ -32,7 +32,7 @@ describe('Cancelations of tasks', () => {
     assert.deepEqual(test.task(0).details, { receivedDocuments: 1, indexedDocuments: 0 });
     assert.deepEqual(test.indexUids, ['b']);
     assert.deepEqual(
-      test.tasks({ canceledBy: [uid] }).map(({ uid }) => uid),
+      (await test.find({ canceledBy: [uid] })).map(({ uid }) => uid),
       [0, 1, 2],
     );
     assert.deepEqual(test.system.queue.getBatch(0, null)?.stats, {
@@ -71,7 +71,8 @@ describe('Cancelations of tasks', () => {
     let canceling: Promise<number> | null = null;
     test.engine.beforeCommit = async () => {
       test.engine.beforeCommit = null;
-      seen = test.tasks({ statuses: ['processing'] }).map(({ uid, batchUid }) => [uid, batchUid]);
+      const processing = await test.find({ statuses: ['processing'] });
+      seen = processing.map(({ uid, batchUid }) => [uid, batchUid]);
       canceling = test.register(cancel({ uids: [0] }));
       await canceling;
     };

@@ -120,7 +120,7 @@ describe('concurrently with a change of settings', () => {
     await test.start();
     await events.until(() => held.size === 2);
     const paging = { limit: 5, from: null, reverse: false };
-    const { results, total } = test.system.queue.listBatches(
+    const { results, total } = await test.system.queue.batchPage(
       { statuses: ['processing'] },
       paging,
       null,

@@ -30,7 +30,7 @@ describe('Deletions of tasks', () => {
     );
     assert.equal(test.system.queue.getBatch(0, null), undefined);
     assert.equal(
-      test.system.queue.list({}, { limit: 0, from: null, reverse: false }, null).total,
+      (await test.system.queue.page({}, { limit: 0, from: null, reverse: false }, null)).total,
       2,
     );
     await test.restart();
@@ -59,7 +59,7 @@ describe('Deletions of tasks', () => {
     test = await TestTaskSystem.open({ tasksMax: 6, prunedTasks: 3 });
     for (let n = 0; n < 6; n++) await test.run(add('a', [{ id: n }]));
     await test.run(add('a', [{ id: 6 }]));
-    const [deletion] = test.tasks({ types: ['taskDeletion'] });
+    const [deletion] = await test.find({ types: ['taskDeletion'] });
     assert.equal(deletion?.details?.deletedTasks, 3);
     assert.match(
       deletion!.details!.originalFilter as string,

@@ -175,7 +175,7 @@ describe('A batch that waits for another server', () => {
       } else for (let rounds = below(20); rounds > 0; rounds--) await new Promise(setImmediate);
     }
     // As many run at a time as may; each that ends lets the next one begin.
-    const open = (): boolean => test.tasks({ statuses: ['enqueued', 'processing'] }).length > 0;
+    const open = (): boolean => test.tasks().some(({ finishedAt }) => finishedAt === null);
     while (open()) {
       for (const end of running.values()) end();
       await new Promise((done) => setImmediate(done));

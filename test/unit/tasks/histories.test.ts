@@ -59,16 +59,17 @@ describe('The tasks of an index', () => {
     const names = NAMES.filter(() => random(3) === 0).concat(randomName(random));
     const filter: TaskFilter = { indexUids: names };
     const page = { limit: 1000, from: null, reverse: random(2) === 0 };
-    const { results, total } = test.system.queue.list(filter, page, null);
+    const { results, total } = await test.system.queue.page(filter, page, null);
     assert.equal(total, results.length, context);
-    assert.equal(test.system.queue.list(filter, { ...page, limit: 0 }, null).total, total, context);
+    const empty = await test.system.queue.page(filter, { ...page, limit: 0 }, null);
+    assert.equal(empty.total, total, context);
     const found = new Set(results.map(({ uid }) => uid));
     for (const task of all) {
       const expected = belongs(task, names);
       if (expected !== null) assert.equal(found.has(task.uid), expected, `${context}: ${task.uid}`);
     }
     const visible = (uid: string): boolean => uid === names[0];
-    const seen = test.system.queue.list(filter, page, visible);
+    const seen = await test.system.queue.page(filter, page, visible);
     assert.equal(seen.total, seen.results.length, context);
   }
 

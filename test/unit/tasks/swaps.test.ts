@@ -31,11 +31,11 @@ describe('Swaps and renamings of indexes', () => {
     );
     assert.deepEqual(test.task(2).details, { swaps: [{ indexes: ['a', 'b'], rename: false }] });
     assert.deepEqual(
-      test.tasks({ indexUids: ['b'] }).map(({ uid }) => uid),
+      (await test.find({ indexUids: ['b'] })).map(({ uid }) => uid),
       [0],
     );
     assert.deepEqual(
-      test.tasks({ indexUids: ['b', 'a'], types: ['indexSwap'] }).map(({ uid }) => uid),
+      (await test.find({ indexUids: ['b', 'a'], types: ['indexSwap'] })).map(({ uid }) => uid),
       [2],
     );
     await test.restart();
@@ -54,7 +54,7 @@ describe('Swaps and renamings of indexes', () => {
     assert.deepEqual(test.task(3).details, { swaps: [{ indexes: ['a', 'c'], rename: false }] });
     assert.deepEqual(test.task(4).details, { swaps: [{ indexes: ['b', 'c'], rename: false }] });
     assert.deepEqual(
-      test.tasks({ indexUids: ['a', 'c'] }).map(({ uid }) => uid),
+      (await test.find({ indexUids: ['a', 'c'] })).map(({ uid }) => uid),
       [0, 1, 3],
     );
   });
@@ -97,9 +97,13 @@ describe('Swaps and renamings of indexes', () => {
         ['a', 'c'],
         ['b', 'd', 'c', 'e'],
       ]) {
-        const { results, total } = test.system.queue.list({ indexUids: uids }, page, null);
+        const { results, total } = await test.system.queue.page({ indexUids: uids }, page, null);
         assert.equal(total, results.length, uids.join());
-        const first = test.system.queue.list({ indexUids: uids }, { ...page, limit: 0 }, null);
+        const first = await test.system.queue.page(
+          { indexUids: uids },
+          { ...page, limit: 0 },
+          null,
+        );
         assert.equal(first.total, results.length, uids.join());
       }
     }
@@ -139,7 +143,7 @@ describe('Swaps and renamings of indexes', () => {
     assert.equal(task.status, 'succeeded');
     assert.deepEqual(task.details, { primaryKey: null, oldIndexUid: 'a', newIndexUid: 'a' });
     assert.deepEqual(test.system.registry.get('a')!.record, before);
-    assert.equal(test.tasks({ indexUids: ['a'] }).length, 2);
+    assert.equal((await test.find({ indexUids: ['a'] })).length, 2);
     const keyed = await test.run({
       type: 'indexUpdate',
       indexUid: 'a',
@@ -176,11 +180,11 @@ describe('Swaps and renamings of indexes', () => {
     await test.run(swap(['a', 'b']));
     await test.run(forget({ uids: [100] }));
     assert.deepEqual(
-      test.tasks({}, (uid) => uid === 'a').map(({ uid }) => uid),
+      (await test.find({}, (uid) => uid === 'a')).map(({ uid }) => uid),
       [1],
     );
     assert.deepEqual(
-      test.tasks({}, () => true).map(({ uid }) => uid),
+      (await test.find({}, () => true)).map(({ uid }) => uid),
       [0, 1, 2],
     );
     assert.equal(
