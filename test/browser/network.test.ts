@@ -84,8 +84,8 @@ describe('The network on the page, in a browser', () => {
         .locator('td')
         .allTextContents();
     assert.deepEqual(await cells('north'), ['leader', '0\u00a0ms', '0', '0\u00a0bytes']);
-    assert.deepEqual(await cells('south'), ['follower', '2.5 s', '10', '0\u00a0bytes']);
-    assert.deepEqual(await cells('west'), ['follower', '0\u00a0ms', '1,200', '3 MiB']);
+    assert.deepEqual(await cells('south'), ['follower', '2.5\u00a0s', '10', '0\u00a0bytes']);
+    assert.deepEqual(await cells('west'), ['follower', '0\u00a0ms', '1,200', '3\u00a0MiB']);
     cluster.leader = null as never;
     cluster.fault = 'the log is away';
     await shown.getByRole('alert').filter({ hasText: 'the log is away' }).waitFor();
