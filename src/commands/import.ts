@@ -17,13 +17,16 @@ import {
   type Terminal,
 } from './command.ts';
 import {
+  authoritiesOf,
   type Connection,
   CONNECTION_OPTIONS,
   connectTo,
   DEFAULT_URL,
   RETRY_OPTIONS,
+  retrySeconds,
   serverUrl,
 } from './connection.ts';
+import { Downloads } from './downloads.ts';
 import { Journal } from './journal.ts';
 import { counted, type Progress, showProgress, sizeNote } from './progress.ts';
 import { bytesOf, type Format, FORMATS, openSource, type Source } from './records.ts';
@@ -96,8 +99,8 @@ interface ImportPlan {
 
 export const importCommand: Command = command({
   name: 'import',
-  summary: 'Sends documents from files or standard input to an index.',
-  operands: '[FILE]...',
+  summary: 'Sends documents from files, URLs or standard input to an index.',
+  operands: '[FILE|URL]...',
   notes:
     'Files are JSON (an array, or one document after another) or CSV, optionally compressed with gzip; `-` or no file means\n' +
     'standard input. The text is UTF-8. The command repeats requests that fail temporarily. A document that the server\n' +
@@ -106,6 +109,7 @@ export const importCommand: Command = command({
     'import books.ndjson --index books',
     'import parts/*.json.gz --index parts --primary-key sku --journal parts.journal',
     'import --index books --format csv < books.csv',
+    'import https://example.org/books.ndjson.gz --index books --journal books.journal',
     'import books.tsv --index books --skip-bad refused.csv',
   ],
   options: OPTIONS,
@@ -113,20 +117,26 @@ export const importCommand: Command = command({
     const plan = planOf(given);
     const url = serverUrl('url', given.text('url') ?? DEFAULT_URL);
     const files = operands.length === 0 ? ['-'] : operands;
-    const bytesTotal = await bytesOf(files);
     const connection = connectTo(url, given, terminal);
+    const downloads = new Downloads({
+      authorities: authoritiesOf(given),
+      retrySeconds: retrySeconds(given),
+      signal: terminal.signal,
+    });
     let journal: Journal | null = null;
     let badRecords: BadRecords | null = null;
     try {
+      const bytesTotal = await bytesOf(files, downloads);
       await connection.reach();
       const path = given.text('journal');
       if (path !== null) journal = await openJournal(path, plan, connection);
       if (plan.skipBad !== null) badRecords = await BadRecords.open(plan.skipBad, path !== null);
-      const importer = new Importer(plan, connection, { journal, badRecords }, terminal);
+      const importer = new Importer(plan, connection, { journal, badRecords, downloads }, terminal);
       return await importer.run(files, bytesTotal);
     } finally {
       await badRecords?.close();
       await journal?.close();
+      await downloads.close();
       await connection.close();
     }
   },
@@ -179,11 +189,18 @@ async function openJournal(
   return journal;
 }
 
+interface Parts {
+  journal: Journal | null;
+  badRecords: BadRecords | null;
+  downloads: Downloads;
+}
+
 class Importer {
   readonly #plan: ImportPlan;
   readonly #connection: Connection;
   readonly #journal: Journal | null;
   readonly #badRecords: BadRecords | null;
+  readonly #downloads: Downloads;
   readonly #terminal: Terminal;
   /** The file and lines of each task. */
   readonly #origins = new Map<number, string>();
@@ -196,13 +213,14 @@ class Importer {
   constructor(
     plan: ImportPlan,
     connection: Connection,
-    { journal, badRecords }: { journal: Journal | null; badRecords: BadRecords | null },
+    { journal, badRecords, downloads }: Parts,
     terminal: Terminal,
   ) {
     this.#plan = plan;
     this.#connection = connection;
     this.#journal = journal;
     this.#badRecords = badRecords;
+    this.#downloads = downloads;
     this.#terminal = terminal;
   }
 
@@ -253,7 +271,11 @@ class Importer {
   }
 
   async #sendFile(file: string, bytesTotal: number | null, progress: Progress): Promise<void> {
-    const source = await openSource(file, this.#terminal.input, this.#plan);
+    const source = await openSource(
+      file,
+      { input: this.#terminal.input, downloads: this.#downloads },
+      this.#plan,
+    );
     const sender = this.#senderOf(source);
     try {
       await this.#sendAll(source, sender, (done) =>

@@ -11,6 +11,7 @@ import { CsvSplitter, delimiterOf, isBlank, refuseOtherDelimiter } from '../reco
 import { FileFault, faultText } from '../records/file-fault.ts';
 import { markBytes, refuseWide, Utf8Check } from '../records/utf8-check.ts';
 import { FileError } from './command.ts';
+import { type Downloads, isUrl, pathOfUrl, shownUrl } from './downloads.ts';
 
 export const FORMATS = ['json', 'csv'] as const;
 /** `json` includes arrays and one document per line. */
@@ -49,12 +50,20 @@ export interface Source {
   textBytes(): number;
 }
 
-/** The total size of the files in bytes; null if one is not a regular file. Throws `FileError`. */
-export async function bytesOf(paths: readonly string[]): Promise<number | null> {
+/** The total size of the files in bytes; null if that of one is not known. Throws `FileError`. */
+export async function bytesOf(
+  paths: readonly string[],
+  downloads: Downloads,
+): Promise<number | null> {
   let bytes: number | null = 0;
   for (const path of paths) {
     if (path === '-') {
       bytes = null;
+      continue;
+    }
+    if (isUrl(path)) {
+      const found = await downloads.bytesOf(path);
+      bytes = bytes === null || found === null ? null : bytes + found;
       continue;
     }
     const found = await stat(path).catch((error: unknown) => {
@@ -73,16 +82,36 @@ export interface SourceOptions {
   delimiter: string | null;
 }
 
-/** @param path `-` means `input` */
+/** The bytes of a file, with its name in messages, and the name that tells its format. */
+function opened(
+  path: string,
+  { input, downloads }: Origins,
+): { name: string; formatName: string; file: AsyncIterable<unknown> } {
+  if (path === '-') return { name: 'standard input', formatName: path, file: input };
+  if (isUrl(path)) {
+    return { name: shownUrl(path), formatName: pathOfUrl(path), file: downloads.read(path) };
+  }
+  return {
+    name: path,
+    formatName: path,
+    file: createReadStream(path, { highWaterMark: READ_BYTES }),
+  };
+}
+
+export interface Origins {
+  /** What `-` means. */
+  input: Readable;
+  downloads: Downloads;
+}
+
 export async function openSource(
   path: string,
-  input: Readable,
+  origins: Origins,
   options: SourceOptions,
 ): Promise<Source> {
   let bytesRead = 0;
   let textBytes = 0;
-  const name = path === '-' ? 'standard input' : path;
-  const file = path === '-' ? input : createReadStream(path, { highWaterMark: READ_BYTES });
+  const { name, formatName, file } = opened(path, origins);
   async function* counted(): AsyncGenerator<Buffer, undefined> {
     for await (const chunk of file) {
       bytesRead += (chunk as Buffer).length;
@@ -95,8 +124,8 @@ export async function openSource(
     const plain = await peeked(isCompressed ? decompressed(raw.all) : raw.all, BEGIN_BYTES);
     refuseWide(plain.first);
     const text = checkedText(plain.all, (bytes) => (textBytes += bytes));
-    const format = options.format ?? formatOf(path, plain.first);
-    const delimiter = options.delimiter ?? delimiterOf(path);
+    const format = options.format ?? formatOf(formatName, plain.first);
+    const delimiter = options.delimiter ?? delimiterOf(formatName);
     const records = format === 'json' ? jsonRecords(text) : csvRecords(text, delimiter);
     const shared = {
       name,

@@ -199,7 +199,8 @@ class IdleTimer {
   }
 }
 
-function retryPolicy(retriesMsMax: number): RetryPolicy {
+/** Repeats what may succeed later, for some time. */
+export function retryPolicy(retriesMsMax: number): RetryPolicy {
   const until = performance.now() + retriesMsMax;
   return {
     attemptsMax: Infinity,

@@ -5,8 +5,15 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { type Batch, batchesOf } from '../../../src/commands/batches.ts';
+import { Downloads } from '../../../src/commands/downloads.ts';
 import { type FileRecord, type Format, openSource } from '../../../src/commands/records.ts';
 import { mulberry } from '../../support/random.ts';
+
+const downloads = new Downloads({
+  authorities: null,
+  retrySeconds: 0,
+  signal: new AbortController().signal,
+});
 
 const ROUNDS = 300;
 const seed = Math.floor(Math.random() * 2 ** 32);
@@ -27,7 +34,7 @@ async function recordsOf(
   format: Format | null = null,
   delimiter = ',',
 ): Promise<{ format: Format; header: string; records: string[] }> {
-  const source = await openSource('-', input, { format, delimiter });
+  const source = await openSource('-', { input, downloads }, { format, delimiter });
   const records: string[] = [];
   for await (const some of source.records)
     records.push(...some.map(({ bytes }) => bytes.toString()));
@@ -81,7 +88,11 @@ describe('Documents of files', () => {
     assert.equal(await from('id,a\n1,2\n'), 'csv');
     const file = join(dir, 'a.csv.gz');
     writeFileSync(file, gzipSync('{id,a\n1,2\n'));
-    const source = await openSource(file, process.stdin, { format: null, delimiter: ',' });
+    const source = await openSource(
+      file,
+      { input: process.stdin, downloads },
+      { format: null, delimiter: ',' },
+    );
     assert.equal(source.header.toString(), '{id,a\n');
     for await (const records of source.records) {
       assert.equal(records[0]!.bytes.toString(), '1,2\n');
@@ -97,7 +108,7 @@ describe('Documents of files', () => {
         bytes.subarray(n * size, (n + 1) * size),
       );
       const input = Readable.from(parts, { objectMode: false });
-      const source = await openSource('-', input, { format: null, delimiter: ',' });
+      const source = await openSource('-', { input, downloads }, { format: null, delimiter: ',' });
       const lines: number[] = [];
       for await (const some of source.records) lines.push(...some.map(({ line }) => line));
       assert.deepEqual(lines, [3, 4, 6]);
