@@ -5,18 +5,10 @@
  */
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { pauser } from '../base/pauser.ts';
-import {
-  isSearchRow,
-  parseRows,
-  type AnalyticsRow,
-  type SearchRow,
-} from '../contract/analytics.ts';
+import { parseRows, type AnalyticsRow, type SearchRow } from '../contract/analytics.ts';
 import { bestMatch, foldedWords, type AllowedTypos } from './completion-match.ts';
+import { plainQuery, Typing, TYPING_MS } from './typing.ts';
 
-/** Maximum time between two searches of a user who is still typing, in milliseconds. */
-export const TYPING_MS = 3000;
-/** Maximum number of searches that may prove to be those of users who are still typing. */
-export const TYPING_MAX = 20_000;
 /** Maximum length of a completion in UTF-16 units. */
 export const COMPLETION_CHARS_MAX = 100;
 /** Maximum number of queries that only one user has sent. */
@@ -146,7 +138,7 @@ export class Completions {
   }
 
   #addSearch([, at, , indexUid, query, , hits, , hash]: SearchRow): void {
-    const text = plain(query);
+    const text = plainQuery(query);
     if (hits <= 0 || text === '' || text.length > COMPLETION_CHARS_MAX) return;
     const key = `${indexUid} ${text}`;
     const user = numberOf(hash);
@@ -204,53 +196,6 @@ export class Completions {
       if (members?.size === 0) this.#buckets.delete(bucket);
     }
   }
-}
-
-/**
- * Tells the searches of users who are still typing from final ones: a search is not final if the
- * same user extends it, or shortens it at its end, within three seconds.
- */
-class Typing {
-  /** The last search by user and index, in the order of time. */
-  readonly #last = new Map<string, SearchRow>();
-
-  /** Returns the searches that a row shows to be final. */
-  add(row: AnalyticsRow): SearchRow[] {
-    const key = `${row[8]} ${row[3]}`;
-    const final = this.final(row[1] - TYPING_MS);
-    const before = this.#last.get(key);
-    if (!isSearchRow(row)) {
-      // A click: the user has stopped typing.
-      if (before === undefined || before[2] !== row[2]) return final;
-      this.#last.delete(key);
-      return [...final, before];
-    }
-    this.#last.delete(key);
-    this.#last.set(key, row);
-    if (this.#last.size > TYPING_MAX) this.#last.delete(firstKey(this.#last));
-    return before === undefined || goesOn(before[4], row[4]) ? final : [...final, before];
-  }
-
-  /** Returns the searches until `until`, in ms since 1970, which nobody has extended. */
-  final(until: number): SearchRow[] {
-    const final: SearchRow[] = [];
-    for (const [key, row] of this.#last) {
-      if (row[1] >= until) break;
-      this.#last.delete(key);
-      final.push(row);
-    }
-    return final;
-  }
-}
-
-function goesOn(before: string, after: string): boolean {
-  const [a, b] = [plain(before), plain(after)];
-  return a.startsWith(b) || b.startsWith(a);
-}
-
-/** Queries that differ only in case or spaces are one. */
-function plain(query: string): string {
-  return query.trim().toLowerCase().replaceAll(/\s+/g, ' ');
 }
 
 function firstKey<K>(map: ReadonlyMap<K, unknown>): K {

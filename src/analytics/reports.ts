@@ -7,6 +7,7 @@ import {
   type Grouping,
   type SearchRow,
 } from '../contract/analytics.ts';
+import { Typing } from './typing.ts';
 
 /** Buckets of durations: eight per doubling, so that a percentile is accurate within 9 %. */
 const BUCKETS_PER_DOUBLING = 8;
@@ -30,11 +31,6 @@ export class ReportFault extends Error {
   override readonly name = 'ReportFault';
 }
 
-/** Maximum time between two searches of a user who is still typing, in milliseconds. */
-const TYPING_MS = 3000;
-/** Maximum number of users whose last search is kept during a report. Beyond it all are dropped. */
-const TYPING_USERS_MAX = 100_000;
-
 /** Sums over a set of searches. */
 export class Totals {
   searches = 0;
@@ -57,16 +53,6 @@ export class Totals {
     this.counted++;
     this.hits += hits;
     if (hits === 0) this.withoutResults++;
-  }
-
-  /** Subtracts a search that was added before. */
-  takeSearch(row: SearchRow): void {
-    this.searches--;
-    const hits = row[6];
-    if (hits < 0) return;
-    this.counted--;
-    this.hits -= hits;
-    if (hits === 0) this.withoutResults--;
   }
 
   addEvent(row: EventRow): void {
@@ -270,48 +256,36 @@ export class QueryReport implements Report<QueryRow> {
   readonly #selection: Selection;
   readonly #kind: QueryReportKind;
   readonly #queries = new RarestForgotten<Totals>(QUERIES_MAX, (totals) => totals.searches);
-  /** The last search by user and index; null: all searches count. */
-  readonly #typing: Map<string, { row: SearchRow; query: string; totals: Totals }> | null;
+  /** null: all searches count. */
+  readonly #typing: Typing | null;
 
   /** @param finalQueries skip searches without clicks after which the user continued typing */
   constructor(selection: Selection, kind: QueryReportKind, finalQueries = false) {
     this.#selection = selection;
     this.#kind = kind;
-    this.#typing = finalQueries ? new Map() : null;
+    this.#typing = finalQueries ? new Typing() : null;
   }
 
   add(rows: readonly AnalyticsRow[]): void {
     for (const row of rows) {
       if (row[4] === null || !isSelected(row, this.#selection)) continue;
-      const query = row[4].trim().toLowerCase();
-      const totals = this.#queries.of(`${row[3]} ${query}`, () => new Totals());
-      if (isSearchRow(row)) {
-        totals.addSearch(row);
-        this.#goesOn(row, query, totals);
-      } else {
-        totals.addEvent(row);
-        const key = `${row[8]} ${row[3]}`;
-        if (this.#typing?.get(key)?.row[2] === row[2]) this.#typing.delete(key);
-      }
+      if (!isSearchRow(row)) this.#totalsOf(row).addEvent(row);
+      if (this.#typing !== null) this.#take(this.#typing.add(row));
+      else if (isSearchRow(row)) this.#take([row]);
     }
   }
 
-  /** Subtracts the previous search if this query only extends or shortens it at the end. */
-  #goesOn(row: SearchRow, query: string, totals: Totals): void {
-    if (this.#typing === null) return;
-    const key = `${row[8]} ${row[3]}`;
-    const before = this.#typing.get(key);
-    if (before !== undefined && row[1] - before.row[1] <= TYPING_MS && query !== before.query) {
-      const [shorter, longer] =
-        query.length < before.query.length ? [query, before.query] : [before.query, query];
-      if (longer.startsWith(shorter)) before.totals.takeSearch(before.row);
-    }
-    if (this.#typing.size >= TYPING_USERS_MAX) this.#typing.clear();
-    this.#typing.set(key, { row, query, totals });
+  #take(rows: readonly SearchRow[]): void {
+    for (const row of rows) this.#totalsOf(row).addSearch(row);
+  }
+
+  #totalsOf(row: AnalyticsRow): Totals {
+    return this.#queries.of(`${row[3]} ${row[4]!.trim().toLowerCase()}`, () => new Totals());
   }
 
   /** Rows in descending order of frequency. */
   rows(): QueryRow[] {
+    if (this.#typing !== null) this.#take(this.#typing.final(Infinity));
     const order = SHOWN[this.#kind];
     return ranked(this.#queries, order).map(([key, totals]) => ({
       ...splitKey(key),

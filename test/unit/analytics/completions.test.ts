@@ -5,10 +5,10 @@ import {
   Completions,
   SHARED_MAX,
   SINGLE_MAX,
-  TYPING_MS,
   USERS_MAX,
   type Completion,
 } from '../../../src/analytics/completions.ts';
+import { TYPING_MS } from '../../../src/analytics/typing.ts';
 import { SEARCH_ROW, CLICK_ROW, type AnalyticsRow } from '../../../src/contract/analytics.ts';
 import { mulberry } from '../../support/random.ts';
 
@@ -166,7 +166,7 @@ function naive(rows: AnalyticsRow[], q: string, usersMin: number, now: number): 
     const plain = (query: string | null): string =>
       query!.trim().toLowerCase().replaceAll(/\s+/g, ' ');
     const [a, b] = [plain(row[4]!), after === undefined ? '' : plain(after[4])];
-    const isExtended = a.startsWith(b) || b.startsWith(a);
+    const isExtended = a !== b && (a.startsWith(b) || b.startsWith(a));
     const typesOn = after !== undefined && after[1] - row[1] <= TYPING_MS && isExtended;
     if (typesOn || row[1] >= now - TYPING_MS) continue;
     const known = users.get(a) ?? new Map<string, number>();
