@@ -6,6 +6,7 @@
  * removed.
  */
 import { isDeepStrictEqual } from 'node:util';
+import { ConcurrencyLimit } from '../outbound/concurrency-limit.ts';
 import { bufferSource, type BlobName, type Blobs } from './blobs/blobs.ts';
 import { sha256 } from './bytes.ts';
 import {
@@ -39,7 +40,7 @@ import {
   unlessDamaged,
 } from './objects.ts';
 import type { LocalCheckpoint, LocalFile, Replica } from './replica.ts';
-import { Limit, type Runtime } from './runtime.ts';
+import type { Runtime } from './runtime.ts';
 import { epochOf, hex, type Transfers } from './transfers.ts';
 
 const READ_ENTRIES = 64;
@@ -281,7 +282,7 @@ export class Checkpoints {
     epoch: Epoch,
     uploaded: BlobName[],
   ): Promise<CheckpointDatabase[]> {
-    const limit = new Limit(FILES_AT_A_TIME);
+    const limit = new ConcurrencyLimit(FILES_AT_A_TIME);
     const store = async (file: LocalFile): Promise<FileRef> => {
       const { database, name, kind } = file;
       const found = kind === 'file' ? known.find(database, name) : undefined;

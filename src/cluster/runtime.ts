@@ -25,25 +25,3 @@ export class Serial {
     return result;
   }
 }
-
-/** Runs at most `max` tasks at a time. */
-export class Limit {
-  #free: number;
-  readonly #waiting: (() => void)[] = [];
-
-  constructor(max: number) {
-    this.#free = max;
-  }
-
-  async run<T>(task: () => Promise<T>): Promise<T> {
-    if (this.#free > 0) this.#free--;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    try {
-      return await task();
-    } finally {
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#free++;
-      else next();
-    }
-  }
-}

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
+import { ConcurrencyLimit } from '../outbound/concurrency-limit.ts';
 import { type BlobName, type Blobs, type BlobSource, piecesSource } from './blobs/blobs.ts';
 import { sealed } from './bytes.ts';
 import { DamagedError } from './errors.ts';
 import type { Epoch, FileRef, RecordRef } from './record.ts';
 import type { Replica } from './replica.ts';
-import { Limit } from './runtime.ts';
 
 /** Maximum number of files fetched at a time, and of files uploaded at a time. */
 const TRANSFERS_MAX = 4;
@@ -18,8 +18,8 @@ const FILES_PREFIX = 'files/';
 export class Transfers {
   readonly #blobs: Blobs;
   readonly #replica: Replica;
-  readonly #fetches = new Limit(TRANSFERS_MAX);
-  readonly #uploads = new Limit(TRANSFERS_MAX);
+  readonly #fetches = new ConcurrencyLimit(TRANSFERS_MAX);
+  readonly #uploads = new ConcurrencyLimit(TRANSFERS_MAX);
   readonly #fetching = new Map<string, Promise<void>>();
   /** Objects that no entry of the log names yet. */
   readonly #pending = new Set<BlobName>();
