@@ -1,6 +1,7 @@
 import { BadOption, type GivenOptions } from './base/options.ts';
 import { DirectoryBlobs } from './cluster/blobs/directory-blobs.ts';
 import { S3Blobs } from './cluster/blobs/s3-blobs.ts';
+import { SealedBlobs } from './cluster/blobs/sealed-blobs.ts';
 import {
   BlobMissingError,
   DamagedError,
@@ -12,6 +13,7 @@ import {
 import { etcdClientOf } from './cluster/log/etcd-client.ts';
 import { EtcdLog } from './cluster/log/etcd-log.ts';
 import type { RecoveryTarget } from './cluster/recovery.ts';
+import { ClusterSecret } from './cluster/secret.ts';
 import { type Command, command, CommandFailure, DONE } from './commands/command.ts';
 import { clusterLogOf, clusterStoreOf, DB_PATH_OPTIONS, dbPathOf, OPTIONS } from './config.ts';
 import { loadAddon } from './engine/addon.ts';
@@ -40,6 +42,7 @@ export const RESTORE_OPTIONS = {
   'cluster-store-region': OPTIONS['cluster-store-region'],
   'cluster-store-access-key': OPTIONS['cluster-store-access-key'],
   'cluster-store-secret-key': OPTIONS['cluster-store-secret-key'],
+  'master-key': OPTIONS['master-key'],
   ...LOG_OPTIONS,
 } as const;
 
@@ -67,8 +70,9 @@ export function restoreCommand(version: () => string): Command {
       'restore --cluster-store /mnt/shop --db-path ./restored.gannet --to 2026-01-31T12:00:00Z',
     ],
     options: RESTORE_OPTIONS,
-    run: (given, _, { output }) =>
-      withLog(given, async (log) => {
+    run: (given, _, { output }) => {
+      const secret = new ClusterSecret(given.text('master-key'));
+      return withLog(given, secret, async (log) => {
         const onDamaged = (object: string): void => {
           output.write(`The object ${object} is damaged or missing: an older one serves.\n`);
         };
@@ -77,15 +81,17 @@ export function restoreCommand(version: () => string): Command {
         const dbPath = dbPathOf(given, process.env);
         const target = targetOf(given);
         try {
-          const blobs =
+          const stored =
             store.kind === 'folder' ? new DirectoryBlobs(store.dir) : new S3Blobs(store, client);
+          const blobs = new SealedBlobs(stored, secret);
           const options = { dbPath, version: version(), native: loadAddon(), blobs, log };
           const sequence = await restore({ ...options, target, onDamaged });
           output.write(`${dbPath} has the data of the cluster as of commit ${sequence}.\n`);
         } finally {
           await client.close();
         }
-      }),
+      });
+    },
   });
 }
 
@@ -97,7 +103,7 @@ export const removeNodeCommand = command({
   examples: ['remove-node --cluster-etcd http://10.0.0.1:2379 --cluster-name shop node-3'],
   options: LOG_OPTIONS,
   run: (given, operands, { output }) =>
-    withLog(given, async (log) => {
+    withLog(given, null, async (log) => {
       const [name, ...others] = operands;
       if (name === undefined || others.length > 0) throw new BadOption('Name one node.');
       if (log === null)
@@ -118,12 +124,13 @@ export const removeNodeCommand = command({
 /** Runs a command with the log that the options name; null: they name none. */
 async function withLog(
   given: GivenOptions<typeof LOG_OPTIONS>,
+  secret: ClusterSecret | null,
   run: (log: EtcdLog | null) => Promise<void>,
 ): Promise<number> {
   const etcd = clusterLogOf(given);
   const client = etcd === null ? null : etcdClientOf(etcd.options);
   try {
-    await run(etcd === null ? null : new EtcdLog(etcd.name, etcd.options, client!));
+    await run(etcd === null ? null : new EtcdLog(etcd.name, etcd.options, client!, secret));
     return DONE;
   } catch (error) {
     if (!EXPECTED.some((kind) => error instanceof kind)) throw error;

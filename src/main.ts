@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /** Builds the parts of the server, passes each its options, and stops them in reverse order. */
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createRequire } from 'node:module';
@@ -22,9 +22,11 @@ import { checkBlobs } from './cluster/blobs/check-blobs.ts';
 import { DirectoryBlobs } from './cluster/blobs/directory-blobs.ts';
 import { OpenUploads } from './cluster/blobs/open-uploads.ts';
 import { S3Blobs } from './cluster/blobs/s3-blobs.ts';
+import { SealedBlobs } from './cluster/blobs/sealed-blobs.ts';
 import { UnavailableError } from './cluster/errors.ts';
 import { etcdClientOf } from './cluster/log/etcd-client.ts';
 import { EtcdLog } from './cluster/log/etcd-log.ts';
+import { ClusterSecret } from './cluster/secret.ts';
 import { systemRuntime } from './cluster/system-runtime.ts';
 import { type Command, command, INTERRUPTED, runCommand } from './commands/command.ts';
 import { COMMANDS } from './commands/commands.ts';
@@ -426,25 +428,34 @@ function openLogs(config: Config): Logs {
 
 /** The connections of this node to the cluster. */
 interface ClusterOutside extends InstallParts {
-  readonly blobs: DirectoryBlobs | S3Blobs;
+  /** The objects as they are stored: encrypted. */
+  readonly store: DirectoryBlobs | S3Blobs;
+  readonly secret: ClusterSecret;
   /** The client for requests to the object store and to other nodes. */
   readonly client: OutboundClient;
   readonly etcdClient: OutboundClient;
 }
 
 /** Returns null when this server is not a node of a cluster. */
-function clusterOutside({ cluster: config, dbPath }: Config, log: Logger): ClusterOutside | null {
+function clusterOutside(
+  { cluster: config, dbPath, masterKey }: Config,
+  log: Logger,
+): ClusterOutside | null {
   if (config === null) return null;
   // These addresses come from the person who starts the server.
   const client = new OutboundClient({ denyPrivate: false, allow: [] });
   const etcdClient = etcdClientOf(config.etcd);
+  const secret = new ClusterSecret(masterKey);
+  const store =
+    config.store.kind === 'folder'
+      ? new DirectoryBlobs(config.store.dir, config.nodeName)
+      : new S3Blobs(config.store, client, new OpenUploads(uploadNotes(dbPath)));
   return {
     client,
-    blobs:
-      config.store.kind === 'folder'
-        ? new DirectoryBlobs(config.store.dir, config.nodeName)
-        : new S3Blobs(config.store, client, new OpenUploads(uploadNotes(dbPath))),
-    log: new EtcdLog(config.name, config.etcd, etcdClient),
+    store,
+    secret,
+    blobs: new SealedBlobs(store, secret),
+    log: new EtcdLog(config.name, config.etcd, etcdClient, secret),
     etcdClient,
     runtime: systemRuntime((message) => log.info(message)),
     token: randomUUID().replaceAll('-', ''),
@@ -468,7 +479,7 @@ async function prepareCluster(
       );
     }
   }
-  outside.blobs.sweep().catch((error: unknown) => {
+  outside.store.sweep().catch((error: unknown) => {
     outside.runtime.log(`An unfinished upload could not be aborted: ${(error as Error).message}`);
   });
   try {
@@ -517,7 +528,7 @@ function endings(
  * Makes this server a node of a cluster if it is configured so. Resolves once it follows the log.
  */
 async function openCluster(
-  { masterKey, cluster: config }: Config,
+  { cluster: config }: Config,
   outside: ClusterOutside | null,
   parts: {
     folder: DataFolder;
@@ -537,7 +548,7 @@ async function openCluster(
   }
   const { folder, native, system, notifier, keys, background } = parts;
   const { store, taskStore, registry } = system;
-  const { log, blobs, runtime, token, client, etcdClient } = outside;
+  const { log, blobs, runtime, token, client, etcdClient, secret } = outside;
   const cluster = new ServerCluster(
     {
       cluster: config.name,
@@ -548,9 +559,7 @@ async function openCluster(
       servesAlone: mayServeAlone(folder.dir),
       leaseMs: config.leaseMs,
       retentionMs: config.retentionMs,
-      keyDigest: createHash('sha256')
-        .update(`gannet cluster ${masterKey ?? ''}`)
-        .digest('hex'),
+      proofOf: (salt) => secret.proofOf(salt),
       ...(config.checkpointLogBytes === undefined
         ? {}
         : { checkpointLogBytes: config.checkpointLogBytes }),

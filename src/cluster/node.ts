@@ -18,7 +18,7 @@ import {
 } from './errors.ts';
 import { Follower } from './follower.ts';
 import { Leadership, type Term } from './leadership.ts';
-import { claimStore, demandOwner, readOwner } from './owner.ts';
+import { claimStore, demandOwner, type ExpectedOwner, readOwner } from './owner.ts';
 import type { Leader, Lease, Log, LogSettings, LogState, Member } from './log/log.ts';
 import {
   blobsOfEntry,
@@ -81,8 +81,8 @@ export interface NodeOptions {
   readonly url: string;
   /** Differs from the token of every other process, including earlier ones of this node. */
   readonly token: string;
-  /** Digest of the master key. */
-  readonly keyDigest: string;
+  /** Shows that this node has the master key: see `ClusterSecret`. */
+  readonly proofOf: (salt: string) => Promise<string>;
   /** Whether the data of this node is the beginning of a new cluster. */
   readonly join: boolean;
   /** Whether reads may be answered from the data of this node before the log responds. */
@@ -157,7 +157,7 @@ export class ClusterNode {
   #known: { head: Sequence; asked: number } = { head: 0, asked: 0 };
   #damaged: readonly BlobName[] = [];
   /** The owner that the object store must have; null: not known yet. */
-  #owner: { readonly id: string; readonly store: string } | null = null;
+  #owner: ExpectedOwner | null = null;
   /** When this node last had everything in the log, by the clock of the runtime. */
   #currentAt: number;
   #announced = { id: '', state: '', at: 0 };
@@ -240,7 +240,7 @@ export class ClusterNode {
       state = await this.#patiently(() => log.state());
     }
     // A node that does not belong to the cluster leaves no trace in it.
-    this.#check(state);
+    await this.#check(state);
     await this.#proveStore(state);
     state = await this.#register();
     if (replica.cluster === null) await replica.adopt(state.identity!.id, 0);
@@ -260,7 +260,7 @@ export class ClusterNode {
     await this.#patiently(() => log.register(name, formatMax));
     const state = await this.#patiently(() => log.state());
     try {
-      this.#check(state);
+      await this.#check(state);
     } catch (error) {
       // The format was raised a moment ago, without this node. The next upgrade must not wait for
       // it.
@@ -276,10 +276,11 @@ export class ClusterNode {
    */
   async #proveStore({ identity, store }: LogState): Promise<void> {
     const { log, blobs } = this.#parts;
-    const { id } = identity!;
+    const { id, salt, proof } = identity!;
     const { cluster, token } = this.#options;
     if (store === null) {
-      const owner = await this.#patiently(() => claimStore(blobs, { cluster, id, store: token }));
+      const own = { cluster, id, store: token, salt, proof };
+      const owner = await this.#patiently(() => claimStore(blobs, own));
       demandOwner(owner, { id, store: owner.store });
       await this.#patiently(() => log.useStore(owner.store));
       const state = await this.#patiently(() => log.state());
@@ -331,14 +332,16 @@ export class ClusterNode {
     // Must precede the entry in the log: otherwise a crash in between would leave a cluster whose
     // data no node has.
     if (head === 1 && replica.cluster === null) await replica.adopt(id, 1);
-    await this.#patiently(() => log.found({ id, keyDigest: this.#options.keyDigest }, head));
+    const { token: salt, proofOf } = this.#options;
+    const identity = { id, salt, proof: await proofOf(salt) };
+    await this.#patiently(() => log.found(identity, head));
   }
 
-  #check({ identity, head, settings }: LogState): void {
+  async #check({ identity, head, settings }: LogState): Promise<void> {
     const { replica } = this.#parts;
-    const { formatMax = FORMAT_MAX, keyDigest } = this.#options;
+    const { formatMax = FORMAT_MAX, proofOf } = this.#options;
     if (identity === null) throw new UnavailableError('The cluster was not founded');
-    if (identity.keyDigest !== keyDigest) {
+    if (identity.proof !== (await proofOf(identity.salt))) {
       throw new RefusedError('The master key is not that of the other nodes of the cluster');
     }
     if (settings.formatRequired > formatMax) {

@@ -19,7 +19,13 @@ export interface Owner {
   readonly id: string;
   /** A random name of the store. */
   readonly store: string;
+  /** As in `Identity`: without etcd, the store must be enough to read the store. */
+  readonly salt: string;
+  readonly proof: string;
 }
+
+/** What an owner is compared with. */
+export type ExpectedOwner = Pick<Owner, 'id' | 'store'>;
 
 /** Null: the store has no owner. Throws the error of the store. */
 export async function readOwner(blobs: Blobs): Promise<Owner | null> {
@@ -43,17 +49,21 @@ export async function readOwner(blobs: Blobs): Promise<Owner | null> {
 
 function ownerOf(text: string): Owner | null {
   try {
-    const { cluster, id, store } = JSON.parse(text) as Owner;
-    return text === textOf({ cluster, id, store }) ? { cluster, id, store } : null;
+    const { cluster, id, store, salt, proof } = JSON.parse(text) as Owner;
+    const owner = { cluster, id, store, salt, proof };
+    return text === textOf(owner) ? owner : null;
   } catch {
     return null;
   }
 }
 
 /** JSON of an owner with a checksum, so that no damage makes another owner of it. */
-function textOf({ cluster, id, store }: Owner): string {
-  const sum = sha256(Buffer.from(JSON.stringify([cluster, id, store]))).toString('hex');
-  return JSON.stringify({ cluster, id, store, sha256: sum });
+function textOf({ cluster, id, store, salt, proof }: Owner): string {
+  const owner = { cluster, id, store, salt, proof };
+  return JSON.stringify({
+    ...owner,
+    sha256: sha256(Buffer.from(JSON.stringify(owner))).toString('hex'),
+  });
 }
 
 /** Makes a cluster the owner of a store that has none. Returns the owner, which may be another. */
@@ -69,7 +79,7 @@ export async function claimStore(blobs: Blobs, owner: Owner): Promise<Owner> {
  * Throws `RefusedError` unless the store is the one of this cluster.
  * @param expected id of the cluster, and the name of its store in etcd
  */
-export function demandOwner(owner: Owner | null, expected: Omit<Owner, 'cluster'>): void {
+export function demandOwner(owner: Owner | null, expected: ExpectedOwner): void {
   if (owner === null) {
     throw new RefusedError(
       'The object store has no owner, but the cluster has a store: the folder may not be mounted, ' +

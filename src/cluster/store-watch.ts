@@ -1,6 +1,6 @@
 import { type Blobs, bufferSource } from './blobs/blobs.ts';
 import { sha256 } from './bytes.ts';
-import { demandOwner, type Owner, readOwner } from './owner.ts';
+import { demandOwner, type ExpectedOwner, readOwner } from './owner.ts';
 import type { Runtime } from './runtime.ts';
 
 /** Pause after a successful check, ms. */
@@ -15,7 +15,7 @@ export interface StoreWatchParts {
   readonly node: string;
   readonly signal: AbortSignal;
   /** The owner that the store must have; null: not known yet. */
-  expected(): Omit<Owner, 'cluster'> | null;
+  expected(): ExpectedOwner | null;
   /** Called after each check. */
   onCheck(): void;
 }

@@ -175,16 +175,13 @@ describe('Damage on a node of a cluster', function () {
     await follower.restart();
   });
 
-  /** The objects of the files of a node. */
-  function objectsOf(files: ReadonlyMap<string, Buffer>): Map<string, Buffer> {
-    const objects = new Map<string, Buffer>();
-    for (const name of readdirSync(join(stage.store, 'files'))) {
-      const path = join(stage.store, 'files', name);
-      const bytes = readFileSync(path);
-      if ([...files.values()].some((one) => one.equals(bytes))) objects.set(path, bytes);
-    }
-    assert.notEqual(objects.size, 0);
-    return objects;
+  /** The objects that hold files, copies of databases, and large records. */
+  function objects(): Map<string, Buffer> {
+    const paths = readdirSync(join(stage.store, 'files')).map((name) =>
+      join(stage.store, 'files', name),
+    );
+    assert.notEqual(paths.length, 0);
+    return new Map(paths.map((path) => [path, readFileSync(path)]));
   }
 
   const damagedObjects = async (server: BuiltServer): Promise<string[]> =>
@@ -194,12 +191,10 @@ describe('Damage on a node of a cluster', function () {
     for (const damage of [flip, rmSync]) {
       await follower.kill();
       const before = copies(follower);
-      const objects = objectsOf(before);
       for (const path of before.keys()) flip(path);
-      for (const path of objects.keys()) damage(path);
+      for (const path of objects().keys()) damage(path);
       await follower.restart();
       while (!(await neverWrong()) || !areEqual(before)) await delay(20);
-      assert.ok(areEqual(objects), 'the objects are as before');
       while ((await damagedObjects(follower)).length > 0) await delay(20);
     }
   });
@@ -211,13 +206,13 @@ describe('Damage on a node of a cluster', function () {
     for (const body of searches) right.set(body, await search(leader, body));
     await follower.kill();
     const before = copies(follower);
-    const objects = objectsOf(before);
-    for (const path of [...before.keys(), ...segments(leader), ...objects.keys()]) flip(path);
+    const stored = objects();
+    for (const path of [...before.keys(), ...segments(leader), ...stored.keys()]) flip(path);
     await follower.restart();
     while ((await search(follower, searches[0])).json.code !== 'cluster_unavailable') {
       await delay(20);
     }
-    const names = [...objects.keys()].map((path) => `files/${basename(path)}`);
+    const names = [...stored.keys()].map((path) => `files/${basename(path)}`);
     const isShown = async (server: BuiltServer): Promise<boolean> => {
       const shown = await damagedObjects(server);
       return names.some((name) => shown.includes(name));
@@ -227,7 +222,7 @@ describe('Damage on a node of a cluster', function () {
     const metrics = await (await fetch(`${follower.url}/metrics`, { headers })).text();
     assert.match(metrics, /gannet_cluster_damaged_objects [1-9]/);
     assert.equal(areEqual(before), false);
-    for (const [path, bytes] of objects) writeFileSync(path, bytes);
+    for (const [path, bytes] of stored) writeFileSync(path, bytes);
     while (!areEqual(before)) await delay(20);
     for (const [body, response] of right) {
       for (const server of [leader, follower]) {

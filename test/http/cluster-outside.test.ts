@@ -67,7 +67,11 @@ describe('A cluster over etcd with client certificates', function () {
       { ...(gateway === null ? {} : credentials()), GANNET_CHECKPOINT_BYTES: '60000' },
     );
   const run = (...argv: string[]): { status: number | null; text: string } => {
-    const env = { ...process.env, ...(gateway === null ? {} : credentials()) };
+    const env = {
+      ...process.env,
+      ...(gateway === null ? {} : credentials()),
+      GANNET_MASTER_KEY: servers[0]!.masterKey,
+    };
     const { status, stdout, stderr } = spawnSync(process.execPath, [PROGRAM, ...argv], {
       encoding: 'utf8',
       env,

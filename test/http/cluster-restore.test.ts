@@ -62,7 +62,7 @@ describe('gannet restore', function () {
     const { status, stdout, stderr } = spawnSync(
       process.execPath,
       [PROGRAM, 'restore', '--db-path', single.data, '--cluster-store', stage.store, ...options],
-      { encoding: 'utf8' },
+      { encoding: 'utf8', env: { ...process.env, GANNET_MASTER_KEY: node.masterKey } },
     );
     return { status, text: stdout + stderr };
   }

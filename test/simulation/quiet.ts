@@ -50,7 +50,7 @@ export class QuietCluster {
     const node = new ClusterNode(
       {
         ...{ cluster: 'quiet', name, url: name, token: `${name}${incarnation}` },
-        ...{ keyDigest: 'key', join: false },
+        ...{ proofOf: async () => 'key', join: false },
         ...{ leaseMs: 1500, retentionMs: 1000, ...options },
       },
       { log, blobs, replica, runtime: host.runtime(probe, () => {}) },

@@ -230,7 +230,7 @@ class Simulation {
       {
         ...{ cluster: 'simulated', name: host.name, url: host.name },
         token: `${host.name}${incarnation}`,
-        ...{ keyDigest: 'k', join: isFounder, leaseMs: LEASE_MS, retentionMs: 500 },
+        ...{ proofOf: async () => 'k', join: isFounder, leaseMs: LEASE_MS, retentionMs: 500 },
         ...{ inlineBytesMax: 400, checkpointLogBytes: 1500, maintenanceMs: 400 },
         formatMax: this.#formats.get(host.name)!,
       },

@@ -49,7 +49,7 @@ export class ClusterMember {
     this.cluster = new ServerCluster(
       {
         ...{ cluster: 'test', name: 'here', url: 'http://127.0.0.1:1', token: 'here' },
-        keyDigest: 'key',
+        proofOf: async () => 'key',
         ...{ join: false, leaseMs: 60_000, retentionMs: 0 },
       },
       {

@@ -6,9 +6,13 @@
  */
 export type BlobName = string;
 
+/** A larger object is stored in parts of this size. */
+export const WHOLE_BYTES_MAX = 16 * 1024 * 1024;
+
 /** The content of an object; read again from the beginning when an upload is retried. */
 export interface BlobSource {
   readonly size: number;
+  /** Known once the content was read to its end, if it is above `WHOLE_BYTES_MAX`. */
   readonly sha256: Buffer;
   open(): AsyncIterable<Uint8Array>;
 }

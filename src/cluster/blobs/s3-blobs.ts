@@ -8,14 +8,14 @@ import type { OutboundClient, OutboundStream } from '../../outbound/outbound-cli
 import { OutboundError } from '../../outbound/outbound-error.ts';
 import { sha256 } from '../bytes.ts';
 import { BlobMissingError, UnavailableError } from '../errors.ts';
-import type { BlobName, Blobs, BlobSource } from './blobs.ts';
+import { type BlobName, type Blobs, type BlobSource, WHOLE_BYTES_MAX } from './blobs.ts';
 import type { OpenUploads } from './open-uploads.ts';
 
 const TIMEOUT_MS = 15_000;
 /** Uploads slower than this are aborted. */
 const BYTES_PER_MS_MIN = 256;
-/** Larger objects are uploaded in parts of this size. Each part is held in memory. */
-const PART_BYTES = 16 * 1024 * 1024;
+/** Each part is held in memory. */
+const PART_BYTES = WHOLE_BYTES_MAX;
 const RESPONSE_BYTES_MAX = 16 * 1024 * 1024;
 const NAME = /^(?:[\w-]+\/)?[\w.-]+$/;
 

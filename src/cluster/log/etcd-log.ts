@@ -6,7 +6,7 @@
  *   head               the last sequence, decimal
  *   settings           JSON of `LogSettings`
  *   leader             JSON: node, url, lease. Bound to the lease; its create revision is the epoch
- *   log/<sequence>     the body of an entry; 16 hexadecimal digits
+ *   log/<sequence>     the body of an entry, encrypted; 16 hexadecimal digits
  *   running/<node>     JSON of `Member`. Bound to the lease
  *   members/<node>     the newest format that the node reads, decimal
  *   damaged/<object>   empty: a node has found this object damaged
@@ -15,8 +15,9 @@
  */
 import type { OutboundClient } from '../../outbound/outbound-client.ts';
 import type { BlobName } from '../blobs/blobs.ts';
-import { DamagedError, TrimmedError, UnavailableError } from '../errors.ts';
+import { DamagedError, RefusedError, TrimmedError, UnavailableError } from '../errors.ts';
 import { type Entry, type Epoch, type Sequence } from '../record.ts';
+import { type ClusterKeys, type ClusterSecret, openValue, sealValue } from '../secret.ts';
 import { hex } from '../transfers.ts';
 import { EtcdClient, type EtcdOptions, EtcdRefusal, type KeyValue } from './etcd-client.ts';
 import {
@@ -64,8 +65,17 @@ type Operation = object;
 export class EtcdLog implements Log {
   readonly #client: EtcdClient;
   readonly #prefix: string;
+  readonly #secret: ClusterSecret | null;
+  #keys: Promise<ClusterKeys> | null = null;
 
-  constructor(cluster: string, options: EtcdOptions, client: OutboundClient) {
+  /** @param secret null: entries are neither read nor appended */
+  constructor(
+    cluster: string,
+    options: EtcdOptions,
+    client: OutboundClient,
+    secret: ClusterSecret | null,
+  ) {
+    this.#secret = secret;
     this.#client = new EtcdClient(options, client);
     this.#prefix = `gannet/${cluster}/`;
   }
@@ -132,19 +142,22 @@ export class EtcdLog implements Log {
       signal,
     )) {
       if (canceled === true) throw new UnavailableError('etcd has ended a watch: it was compacted');
-      const entries = events.map(({ kv }) => this.#entryOf(keyValue(kv)));
+      const { entries: key } = await this.#open();
+      const entries = events.map(({ kv }) => this.#entryOf(keyValue(kv), key));
       if (entries.length > 0) yield entries;
     }
     if (!signal.aborted) throw new UnavailableError('etcd has ended a watch');
   }
 
   async append(entry: Entry, epoch: Epoch): Promise<AppendResult> {
+    const name = `log/${hex(entry.sequence)}`;
+    const { entries: key } = await this.#open();
     try {
       const { succeeded, ranges } = await this.#transaction(
         [this.#isLeader(epoch), this.#isValue('head', String(entry.sequence - 1))],
         [
           this.#put('head', String(entry.sequence)),
-          this.#put(`log/${hex(entry.sequence)}`, entry.body),
+          this.#put(name, sealValue(key, name, entry.body)),
         ],
         [this.#range('leader')],
       );
@@ -256,15 +269,40 @@ export class EtcdLog implements Log {
     const [[settings] = [], found = []] = ranges;
     const { floor } = settings === undefined ? NO_SETTINGS : json<LogSettings>(settings);
     if (from < floor) throw new TrimmedError(`Entry ${from} is no longer in the log`);
-    const entries = found.map((one) => this.#entryOf(one));
+    if (found.length === 0) return { entries: [], revision };
+    const { entries: key } = await this.#open();
+    const entries = found.map((one) => this.#entryOf(one, key));
     if (entries.some(({ sequence }, index) => sequence !== from + index)) {
       throw new DamagedError(`The log in etcd has a gap after ${from}`);
     }
     return { entries, revision };
   }
 
-  #entryOf({ key, value }: KeyValue): Entry {
-    return { sequence: Number.parseInt(this.#rest(key, 'log/'), 16), body: value };
+  #entryOf({ key, value }: KeyValue, secretKey: Buffer): Entry {
+    const digits = this.#rest(key, 'log/');
+    try {
+      const body = openValue(secretKey, `log/${digits}`, value);
+      return { sequence: Number.parseInt(digits, 16), body };
+    } catch (error) {
+      throw new DamagedError(`The entry ${digits} in etcd is damaged: ${(error as Error).message}`);
+    }
+  }
+
+  async #open(): Promise<ClusterKeys> {
+    this.#keys ??= this.#derive();
+    try {
+      return await this.#keys;
+    } catch (error) {
+      this.#keys = null;
+      throw error;
+    }
+  }
+
+  async #derive(): Promise<ClusterKeys> {
+    const { identity } = await this.state();
+    if (identity === null) throw new UnavailableError('The cluster was not founded');
+    if (this.#secret === null) throw new RefusedError('The master key is needed');
+    return this.#secret.keysOf(identity.salt);
   }
 
   async #transaction(

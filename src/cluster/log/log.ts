@@ -25,8 +25,10 @@ export interface CheckpointRef {
 /** Identifies a cluster. */
 export interface Identity {
   readonly id: string;
-  /** Digest of the master key, which all nodes share. */
-  readonly keyDigest: string;
+  /** Random; the keys of the cluster follow from it and the master key. */
+  readonly salt: string;
+  /** Shows that a node has the master key: see `ClusterSecret`. */
+  readonly proof: string;
 }
 
 /** Settings that leaders change; replaced as a whole. */

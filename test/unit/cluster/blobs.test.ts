@@ -11,10 +11,19 @@ import { checkBlobs } from '../../../src/cluster/blobs/check-blobs.ts';
 import { DirectoryBlobs } from '../../../src/cluster/blobs/directory-blobs.ts';
 import { MemoryBlobs } from '../../support/memory-blobs.ts';
 import { OpenUploads } from '../../../src/cluster/blobs/open-uploads.ts';
+import { SealedBlobs } from '../../../src/cluster/blobs/sealed-blobs.ts';
 import { S3Blobs } from '../../../src/cluster/blobs/s3-blobs.ts';
 import { sha256 } from '../../../src/cluster/bytes.ts';
-import { BlobMissingError, RefusedError, UnavailableError } from '../../../src/cluster/errors.ts';
+import {
+  BlobMissingError,
+  DamagedError,
+  RefusedError,
+  UnavailableError,
+} from '../../../src/cluster/errors.ts';
+import { claimStore } from '../../../src/cluster/owner.ts';
+import { ClusterSecret } from '../../../src/cluster/secret.ts';
 import { OutboundClient } from '../../../src/outbound/outbound-client.ts';
+import { newSeed, Random } from '../../http/kill/support/random.ts';
 import { S3Server, type S3Faults } from '../../support/s3-server.ts';
 import { VERSITY_GATEWAY, VersityGateway } from '../../support/versity-gateway.ts';
 
@@ -98,6 +107,88 @@ class CheckedMemoryBlobs extends MemoryBlobs {
 describe('Objects in memory', () => {
   const objects = new Map<string, Buffer>();
   contract(() => new CheckedMemoryBlobs(objects));
+});
+
+describe('Encrypted objects', () => {
+  const secret = new ClusterSecret('master key');
+  const stored = new Map<string, Buffer>();
+  const blobs = new SealedBlobs(new CheckedMemoryBlobs(stored), secret);
+  before(async () => {
+    const salt = 'salt';
+    const proof = await secret.proofOf(salt);
+    const owner = { cluster: 'shop', id: 'id', store: 'store', salt, proof };
+    await claimStore(blobs, owner);
+  });
+  contract(() => blobs);
+
+  const random = new Random(newSeed());
+  const content = (size: number): Buffer => Buffer.alloc(size, 'a text to be found ');
+  const isDamage = (error: unknown): boolean =>
+    error instanceof DamagedError && error.object === 'files/one';
+
+  it('of all sizes are read as they were, from pieces of any size', async () => {
+    for (const size of [0, 1, 65535, 65536, 65537, 131072, 131073, 17 * 2 ** 20]) {
+      const bytes = content(size);
+      await put(blobs, 'files/one', bytes);
+      const sealed = stored.get('files/one')!;
+      assert.equal(sealed.includes('text to be found'), false);
+      const cut = new MemoryBlobs(stored);
+      cut.get = async function* (name): AsyncGenerator<Uint8Array, undefined> {
+        const all = stored.get(name)!;
+        for (let at = 0; at < all.length;) {
+          const end = at + random.int(1, all.length > 1e6 ? 300_000 : 70_000);
+          yield all.subarray(at, end);
+          at = end;
+        }
+      };
+      assert.ok((await get(new SealedBlobs(cut, secret), 'files/one')).equals(bytes));
+    }
+  });
+
+  it('show every change: of a bit, of the length, of blocks and of the name', async () => {
+    await put(blobs, 'files/one', content(200_000));
+    const sealed = stored.get('files/one')!;
+    const block = 65536 + 16;
+    const changes: Buffer[] = [];
+    for (let n = 0; n < 100; n++) {
+      const copy = Buffer.from(sealed);
+      copy[random.int(0, copy.length)]! ^= 1 << random.int(0, 8);
+      changes.push(copy, sealed.subarray(0, random.int(0, sealed.length)));
+    }
+    changes.push(Buffer.concat([sealed, Buffer.from('x')]));
+    for (const end of [32, 32 + block, 32 + 2 * block]) changes.push(sealed.subarray(0, end));
+    const [salt, one, two] = [0, 32, 32 + block].map((at, n) =>
+      sealed.subarray(at, n === 0 ? 32 : at + block),
+    );
+    changes.push(Buffer.concat([salt!, two!, one!, sealed.subarray(32 + 2 * block)]));
+    for (const change of changes) {
+      stored.set('files/one', change);
+      await assert.rejects(get(blobs, 'files/one'), isDamage);
+    }
+    await put(blobs, 'files/two', content(10));
+    stored.set('files/one', stored.get('files/two')!);
+    await assert.rejects(get(blobs, 'files/one'), isDamage);
+  });
+
+  it('differ each time, and are refused when their content changes meanwhile', async () => {
+    const seen = new Set<string>();
+    for (let n = 0; n < 3; n++) {
+      await put(blobs, 'files/one', content(100));
+      seen.add(stored.get('files/one')!.toString('hex'));
+    }
+    assert.equal(seen.size, 3);
+    for (const size of [10, 17 * 2 ** 20]) {
+      const source = bufferSource(content(size), sha256(Buffer.from('other')));
+      await assert.rejects(blobs.put('files/one', source), UnavailableError);
+    }
+  });
+
+  it('are not for who has another master key', async () => {
+    await put(blobs, 'files/one', content(10));
+    const other = new SealedBlobs(new MemoryBlobs(stored), new ClusterSecret('another'));
+    await assert.rejects(get(other, 'files/one'), /The master key is not that/);
+    await assert.rejects(put(other, 'files/two', content(10)), RefusedError);
+  });
 });
 
 describe('Objects in a folder', () => {

@@ -6,12 +6,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { RefusedError, TrimmedError, UnavailableError } from '../../../src/cluster/errors.ts';
 import { EtcdLog } from '../../../src/cluster/log/etcd-log.ts';
 import type { Log } from '../../../src/cluster/log/log.ts';
+import { ClusterSecret } from '../../../src/cluster/secret.ts';
 import { MemoryLog, MemoryLogState } from '../../support/memory-log.ts';
 import type { Entry } from '../../../src/cluster/record.ts';
 import { OutboundClient } from '../../../src/outbound/outbound-client.ts';
 import { Etcd, HAS_ETCD } from '../../support/etcd.ts';
 
-const IDENTITY = { id: 'one', keyDigest: 'key' };
+const SECRET = new ClusterSecret('master key');
+const IDENTITY = { id: 'one', salt: 'salt', proof: 'key' };
 
 function entry(sequence: number, text = `entry ${sequence}`): Entry {
   return { sequence, body: Buffer.from(text) };
@@ -49,7 +51,7 @@ function contract(open: (cluster: string) => Log): void {
   it('is founded once', async () => {
     assert.equal((await log.state()).identity, null);
     await log.found(IDENTITY, 0);
-    await other.found({ id: 'two', keyDigest: 'other' }, 1);
+    await other.found({ id: 'two', salt: 'other', proof: 'other' }, 1);
     const { identity, head, settings, leader } = await other.state();
     assert.deepEqual(identity, IDENTITY);
     assert.equal(head, 0);
@@ -212,7 +214,7 @@ describe('The log in etcd', () => {
   let etcd: Etcd;
   let client: OutboundClient;
   const open = (cluster: string, urls = [etcd.url]): EtcdLog =>
-    new EtcdLog(cluster, { endpoints: urls }, client);
+    new EtcdLog(cluster, { endpoints: urls }, client, SECRET);
 
   before(async function () {
     if (!HAS_ETCD) {
@@ -355,7 +357,12 @@ describe('The log in etcd', () => {
       await post('user/grant', { user: 'root', role: 'root' });
       await post('enable', {});
       const as = (password: string): EtcdLog =>
-        new EtcdLog('c', { endpoints: [guarded.url], user: { name: 'root', password } }, client);
+        new EtcdLog(
+          'c',
+          { endpoints: [guarded.url], user: { name: 'root', password } },
+          client,
+          null,
+        );
       await as('secret').found(IDENTITY, 0);
       assert.deepEqual((await as('secret').state()).identity, IDENTITY);
       await assert.rejects(as('wrong').state(), (error: Error) => {

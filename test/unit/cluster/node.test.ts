@@ -102,7 +102,7 @@ describe('A node of a cluster', () => {
 
   it('is refused with another master key', async () => {
     await cluster.start('a');
-    await assert.rejects(cluster.start('b', { keyDigest: 'other' }), /master key/);
+    await assert.rejects(cluster.start('b', { proofOf: async () => 'other' }), /master key/);
   });
 
   it('is refused with data of its own, unless it founds the cluster with it', async () => {
@@ -185,7 +185,10 @@ describe('A node of a cluster', () => {
 
   it('leaves no trace when it is refused', async () => {
     await cluster.start('a');
-    await assert.rejects(cluster.start('b', { keyDigest: 'other', formatMax: 1 }), /master key/);
+    await assert.rejects(
+      cluster.start('b', { proofOf: async () => 'other', formatMax: 1 }),
+      /master key/,
+    );
     cluster.host('c').disk.cluster = 'another';
     await assert.rejects(cluster.start('c', { formatMax: 1 }), RefusedError);
     assert.deepEqual([...cluster.log.formats.keys()], ['a']);

@@ -6,9 +6,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Blobs } from '../../../src/cluster/blobs/blobs.ts';
 import { DirectoryBlobs } from '../../../src/cluster/blobs/directory-blobs.ts';
+import { SealedBlobs } from '../../../src/cluster/blobs/sealed-blobs.ts';
 import { EtcdLog } from '../../../src/cluster/log/etcd-log.ts';
 import { ClusterNode } from '../../../src/cluster/node.ts';
+import { ClusterSecret } from '../../../src/cluster/secret.ts';
 import { systemRuntime } from '../../../src/cluster/system-runtime.ts';
 import { OutboundClient } from '../../../src/outbound/outbound-client.ts';
 import { Host, NO_FAULTS, SimulatedReplica } from '../../simulation/host.ts';
@@ -16,6 +19,8 @@ import * as model from '../../simulation/model.ts';
 import { localFile, proposal } from '../../simulation/quiet.ts';
 import { Scheduler } from '../../simulation/scheduler.ts';
 import { Etcd, HAS_ETCD } from '../../support/etcd.ts';
+
+const SECRET = new ClusterSecret('master key');
 
 /** A node with databases in memory, and a listener at its URL while it lives. */
 class RealNode {
@@ -25,7 +30,7 @@ class RealNode {
   readonly #scheduler: Scheduler;
   #isRunning = true;
 
-  private constructor(name: string, server: Server, log: EtcdLog, blobs: DirectoryBlobs) {
+  private constructor(name: string, server: Server, log: EtcdLog, blobs: Blobs) {
     this.#server = server;
     this.#scheduler = new Scheduler(1);
     const host = new Host(name, this.#scheduler, { ...NO_FAULTS });
@@ -35,7 +40,7 @@ class RealNode {
     this.node = new ClusterNode(
       {
         ...{ cluster: 'real', name, url, token: `${name}-${Math.random()}`.replace('.', '') },
-        keyDigest: 'key',
+        proofOf: (salt) => SECRET.proofOf(salt),
         ...{ join: false, leaseMs: 30_000, retentionMs: 0 },
         ...{ inlineBytesMax: 1000, checkpointLogBytes: 5000, maintenanceMs: 200 },
       },
@@ -44,7 +49,7 @@ class RealNode {
     void this.#runDisk();
   }
 
-  static async start(name: string, log: EtcdLog, blobs: DirectoryBlobs): Promise<RealNode> {
+  static async start(name: string, log: EtcdLog, blobs: Blobs): Promise<RealNode> {
     const server = createServer((socket) => socket.destroy());
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const real = new RealNode(name, server, log, blobs);
@@ -99,8 +104,9 @@ describe('Nodes over etcd and a folder', () => {
   async function start(name: string): Promise<RealNode & { client: OutboundClient }> {
     const client = new OutboundClient({ denyPrivate: false, allow: [] });
     clients.push(client);
-    const log = new EtcdLog('real', { endpoints: [etcd.url] }, client);
-    const real = await RealNode.start(name, log, new DirectoryBlobs(dir));
+    const log = new EtcdLog('real', { endpoints: [etcd.url] }, client, SECRET);
+    const blobs = new SealedBlobs(new DirectoryBlobs(dir), SECRET);
+    const real = await RealNode.start(name, log, blobs);
     return Object.assign(real, { client });
   }
 
