@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { BadOption, type GivenOptions } from './base/options.ts';
 import { DirectoryBlobs } from './cluster/blobs/directory-blobs.ts';
 import { S3Blobs } from './cluster/blobs/s3-blobs.ts';
@@ -10,11 +11,13 @@ import {
   TrimmedError,
   UnavailableError,
 } from './cluster/errors.ts';
+import type { Blobs } from './cluster/blobs/blobs.ts';
+import { checkEtcd, checkStore, damagedObjects, type Finding } from './cluster/inspection.ts';
 import { etcdClientOf } from './cluster/log/etcd-client.ts';
 import { EtcdLog } from './cluster/log/etcd-log.ts';
 import type { RecoveryTarget } from './cluster/recovery.ts';
 import { ClusterSecret } from './cluster/secret.ts';
-import { type Command, command, CommandFailure, DONE } from './commands/command.ts';
+import { type Command, command, CommandFailure, DONE, FAILED } from './commands/command.ts';
 import { clusterLogOf, clusterStoreOf, DB_PATH_OPTIONS, dbPathOf, OPTIONS } from './config.ts';
 import { loadAddon } from './engine/addon.ts';
 import { OutboundClient } from './outbound/outbound-client.ts';
@@ -31,19 +34,23 @@ const LOG_OPTIONS = {
   'cluster-name': OPTIONS['cluster-name'],
 } as const;
 
-export const RESTORE_OPTIONS = {
-  ...DB_PATH_OPTIONS,
-  to: {
-    kind: 'text',
-    help: 'Sequence of the last commit, or a date such as `2026-01-31T12:00:00Z`. Default: the newest.',
-  },
+const CLUSTER_OPTIONS = {
+  ...LOG_OPTIONS,
   'cluster-store': OPTIONS['cluster-store'],
   'cluster-store-endpoint': OPTIONS['cluster-store-endpoint'],
   'cluster-store-region': OPTIONS['cluster-store-region'],
   'cluster-store-access-key': OPTIONS['cluster-store-access-key'],
   'cluster-store-secret-key': OPTIONS['cluster-store-secret-key'],
   'master-key': OPTIONS['master-key'],
-  ...LOG_OPTIONS,
+} as const;
+
+export const RESTORE_OPTIONS = {
+  ...DB_PATH_OPTIONS,
+  to: {
+    kind: 'text',
+    help: 'Sequence of the last commit, or a date such as `2026-01-31T12:00:00Z`. Default: the newest.',
+  },
+  ...CLUSTER_OPTIONS,
 } as const;
 
 /** What a person can do something about. */
@@ -76,50 +83,138 @@ export function restoreCommand(version: () => string): Command {
         const onDamaged = (object: string): void => {
           output.write(`The object ${object} is damaged or missing: an older one serves.\n`);
         };
-        const client = new OutboundClient({ denyPrivate: false, allow: [] });
-        const store = clusterStoreOf(given);
         const dbPath = dbPathOf(given, process.env);
         const target = targetOf(given);
-        try {
-          const stored =
-            store.kind === 'folder' ? new DirectoryBlobs(store.dir) : new S3Blobs(store, client);
+        await withStore(given, async (stored) => {
           const blobs = new SealedBlobs(stored, secret);
           const options = { dbPath, version: version(), native: loadAddon(), blobs, log };
           const sequence = await restore({ ...options, target, onDamaged });
           output.write(`${dbPath} has the data of the cluster as of commit ${sequence}.\n`);
-        } finally {
-          await client.close();
-        }
+        });
       });
     },
   });
 }
 
-export const removeNodeCommand = command({
-  name: 'remove-node',
-  summary: 'Makes a cluster forget a node that will not return, so that no upgrade waits for it.',
-  operands: 'NAME',
-  notes: 'Stop the node first. One that starts again is a member again.',
-  examples: ['remove-node --cluster-etcd http://10.0.0.1:2379 --cluster-name shop node-3'],
-  options: LOG_OPTIONS,
-  run: (given, operands, { output }) =>
-    withLog(given, null, async (log) => {
-      const [name, ...others] = operands;
-      if (name === undefined || others.length > 0) throw new BadOption('Name one node.');
-      if (log === null)
+type Given = GivenOptions<typeof CLUSTER_OPTIONS>;
+type Show = (line: string) => void;
+
+const ACTIONS = ['status', 'check', 'verify-store', 'remove-node'] as const;
+
+export const clusterCommand = command({
+  name: 'cluster',
+  summary: 'Shows and checks a cluster, without a node of it.',
+  operands: 'status|check|verify-store|remove-node [NODE]',
+  notes:
+    'status        shows the nodes, and what is damaged\n' +
+    'check         tests etcd, the object store and the clocks, and says what to mend\n' +
+    'verify-store  reads all objects, and lets the leader mend the damaged ones\n' +
+    'remove-node   forgets a node that will not return, so that no upgrade waits for it: stop it first',
+  examples: [
+    'cluster status --cluster-etcd http://10.0.0.1:2379 --cluster-name shop',
+    'cluster remove-node --cluster-etcd http://10.0.0.1:2379 --cluster-name shop node-3',
+  ],
+  options: CLUSTER_OPTIONS,
+  exits: '0 all is well; 1 something is not, or could not be done; 2 the command line is invalid',
+  async run(given, [action, ...operands], { output }) {
+    const known = ACTIONS.find((one) => one === action);
+    if (known === undefined) throw new BadOption(`Name one of ${ACTIONS.join(', ')}.`);
+    const isNodeNamed = operands.length === (known === 'remove-node' ? 1 : 0);
+    if (!isNodeNamed) throw new BadOption('remove-node needs the name of one node, others none.');
+    const secret = new ClusterSecret(given.text('master-key'));
+    let isWell = true;
+    await withLog(given, secret, async (log) => {
+      if (log === null) {
         throw new BadOption('--cluster-etcd is required: URLs of the etcd members.');
-      const { running, formats } = await log.members();
-      if (running.some((member) => member.name === name)) {
-        throw new CommandFailure(`The node ${name} is running: stop it first.`);
       }
-      if (!formats.has(name)) {
-        const known = [...formats.keys()].toSorted().join(', ');
-        throw new CommandFailure(`The cluster has no node ${name}. It has: ${known || 'none'}.`);
-      }
-      await log.forget(name);
-      output.write(`The cluster has forgotten the node ${name}.\n`);
-    }),
+      const show: Show = (line) => void output.write(`${line}\n`);
+      if (known === 'status') isWell = await showStatus(log, show);
+      else if (known === 'check') isWell = await check(given, show);
+      else if (known === 'verify-store') isWell = await verifyStore(given, log, secret, show);
+      else await removeNode(log, operands[0]!, show);
+    });
+    return isWell ? DONE : FAILED;
+  },
 });
+
+/** @returns whether the cluster takes writes and nothing is damaged */
+async function showStatus(log: EtcdLog, show: Show): Promise<boolean> {
+  const { identity, head, leader, damaged } = await log.state();
+  if (identity === null) throw new CommandFailure('etcd has no cluster of this name.');
+  const { running, formats } = await log.members();
+  show(`leader: ${leader?.node ?? 'none'}, commits: ${head}`);
+  for (const { name, url, applied, lagMs, isFit, storeFault } of running) {
+    const state = storeFault ?? (isFit ? 'fit to lead' : 'not fit to lead');
+    show(`${name}  ${url}  at ${applied}, ${(lagMs / 1000).toFixed(1)} s behind, ${state}`);
+  }
+  const down = [...formats.keys()].filter((name) => running.every((one) => one.name !== name));
+  for (const name of down.toSorted()) show(`${name}  does not run`);
+  for (const object of damaged) show(`The object ${object} is damaged or missing`);
+  return leader !== null && down.length === 0 && damaged.length === 0;
+}
+
+async function check(given: Given, show: Show): Promise<boolean> {
+  const { options } = clusterLogOf(given)!;
+  const client = etcdClientOf(options);
+  let isWell = true;
+  const tell = ({ what, mend }: Finding): void => {
+    show(mend === null ? what : `${what}\n  Mend: ${mend}`);
+    isWell &&= mend === null;
+  };
+  try {
+    for await (const finding of checkEtcd(options, client)) tell(finding);
+  } finally {
+    await client.close();
+  }
+  const token = randomUUID().replaceAll('-', '');
+  await withStore(given, async (blobs) => tell(await checkStore(blobs, token)));
+  return isWell;
+}
+
+async function verifyStore(
+  given: Given,
+  log: EtcdLog,
+  secret: ClusterSecret,
+  show: Show,
+): Promise<boolean> {
+  let damaged: string[] = [];
+  await withStore(given, async (stored) => {
+    const blobs = new SealedBlobs(stored, secret);
+    damaged = await damagedObjects(blobs, (count) => show(`${count} objects were read.`));
+  });
+  for (const object of damaged) {
+    await log.reportDamage(object);
+    show(`The object ${object} is damaged or missing: the leader mends it if a node needs it.`);
+  }
+  return damaged.length === 0;
+}
+
+async function removeNode(log: EtcdLog, name: string, show: Show): Promise<void> {
+  const { running, formats } = await log.members();
+  if (running.some((member) => member.name === name)) {
+    throw new CommandFailure(`The node ${name} is running: stop it first.`);
+  }
+  if (!formats.has(name)) {
+    const known = [...formats.keys()].toSorted().join(', ');
+    throw new CommandFailure(`The cluster has no node ${name}. It has: ${known || 'none'}.`);
+  }
+  await log.forget(name);
+  show(`The cluster has forgotten the node ${name}.`);
+}
+
+/** Runs a task with the object store that the options name, as it is. */
+async function withStore(
+  given: Parameters<typeof clusterStoreOf>[0],
+  run: (blobs: Blobs) => Promise<void>,
+): Promise<void> {
+  const store = clusterStoreOf(given);
+  const client = new OutboundClient({ denyPrivate: false, allow: [] });
+  try {
+    await run(store.kind === 'folder' ? new DirectoryBlobs(store.dir) : new S3Blobs(store, client));
+  } finally {
+    await client.close();
+  }
+}
 
 /** Runs a command with the log that the options name; null: they name none. */
 async function withLog(

@@ -88,7 +88,7 @@ import {
   wasCurrent,
 } from './replica/install.ts';
 import { leaderWork } from './replica/leader-work.ts';
-import { removeNodeCommand, restoreCommand } from './cluster-commands.ts';
+import { clusterCommand, restoreCommand } from './cluster-commands.ts';
 import { type ClusterParts, ServerCluster } from './replica/server-cluster.ts';
 import { Documents, Indexes } from './search/index-service.ts';
 import { LocalPermits, type PermitLimits } from './search/permits.ts';
@@ -1169,7 +1169,7 @@ const ALL_COMMANDS: readonly Command[] = [
   ...COMMANDS,
   verifyCommand,
   restoreCommand(() => versionInfo().serverVersion),
-  command(removeNodeCommand),
+  command(clusterCommand),
   completionCommand(() => ALL_COMMANDS, OPTIONS),
 ];
 

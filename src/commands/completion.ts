@@ -49,7 +49,9 @@ function flagsOf(options: Options): string {
 
 /** The words that a command accepts in addition to options. */
 function wordsOf({ name, operands }: Command): string {
-  return name === 'completion' ? operands.replaceAll('|', ' ') : '';
+  return ['completion', 'cluster'].includes(name)
+    ? operands.replace(/ .*/, '').replaceAll('|', ' ')
+    : '';
 }
 
 function bashScript(commands: readonly Command[], options: Options): string {
