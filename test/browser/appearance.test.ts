@@ -129,6 +129,81 @@ describe('The appearance of the page', () => {
     await page.getByLabel('Document as JSON').waitFor();
   });
 
+  it('has sizes of type that differ: titles, headings, hits, text', async () => {
+    await open('search/books?q=dune', 'Search');
+    await page.locator('mark').first().waitFor();
+    const sizes: number[] = await page.evaluate(() => {
+      const { document, getComputedStyle } = globalThis as any;
+      return ['h1', '.hits h3', 'body', '.totals'].map((selector) =>
+        Number.parseFloat(getComputedStyle(document.querySelector(selector)).fontSize),
+      );
+    });
+    const [title, hit, text, note] = sizes as [number, number, number, number];
+    assert.ok(title >= 1.7 * text && hit >= 1.2 * text && note < text, sizes.join());
+  });
+
+  it('leads to each setting from a table of contents', async () => {
+    await open('settings/books', 'Settings');
+    const contents = page.getByRole('navigation', { name: 'Contents' });
+    await contents.getByRole('button', { name: 'Typo tolerance' }).click();
+    await page.waitForFunction(() => {
+      const setting = (globalThis as any).document.getElementById('setting-typoTolerance');
+      const { top } = setting.getBoundingClientRect();
+      return top >= 0 && top < 300;
+    });
+    await page.getByLabel('Find a setting').fill('no such thing');
+    await main().getByText('No setting contains “no such thing”').waitFor();
+    await page.getByLabel('Find a setting').fill('');
+  });
+
+  it('has controls, and no JSON, for languages of fields and the order of facets', async () => {
+    await open('settings/books', 'Settings');
+    const setting = (name: string) => page.getByRole('region', { name, exact: true });
+    const languages = setting('Localized attributes');
+    await languages.getByRole('button', { name: 'Add to localized attributes' }).click();
+    await languages.getByLabel('Attribute patterns').fill('title\ntitle_*');
+    await languages.getByLabel('Locales').fill('jpn');
+    const facets = setting('Faceting');
+    await facets.getByLabel('Add to sort facet values by').fill('genres');
+    await facets.getByRole('button', { name: 'Add' }).click();
+    await facets.getByLabel('genres', { exact: true }).selectOption('count');
+    assert.equal(await languages.getByText('As JSON.').count(), 0);
+    assert.equal(await facets.getByText('As JSON.').count(), 0);
+    const bar = page.getByRole('region', { name: 'Changes', exact: true });
+    await bar.getByRole('button', { name: 'Review and save' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText(/^Done in /).waitFor();
+    const { json } = await stage.server.call('GET', '/indexes/books/settings');
+    assert.deepEqual(json.localizedAttributes, [
+      { attributePatterns: ['title', 'title_*'], locales: ['jpn'] },
+    ]);
+    assert.deepEqual(json.faceting.sortFacetValuesBy, { '*': 'alpha', genres: 'count' });
+    await languages.getByRole('button', { name: 'Remove localized attributes 1' }).click();
+    await bar.getByRole('button', { name: 'Review and save' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Save', exact: true }).click();
+    await bar.getByText('No changes.').waitFor();
+    const after = await stage.server.call('GET', '/indexes/books/settings/localized-attributes');
+    assert.equal(after.json?.length ?? 0, 0);
+  });
+
+  it('says what to do where nothing is', async () => {
+    const { server } = stage;
+    await server.finish('POST', '/indexes', { body: { uid: 'bare' } });
+    await open('search/bare', 'Search');
+    await main().getByRole('link', { name: 'Add a file of documents' }).waitFor();
+    await open('search/books?q=zzzzqqqq', 'Search');
+    await main().getByRole('heading', { name: 'Nothing was found for “zzzzqqqq”' }).waitFor();
+    await main().getByRole('link', { name: 'Add a synonym' }).click();
+    const word = page.getByRole('region', { name: 'Synonyms', exact: true }).getByLabel('Word');
+    await word.first().waitFor();
+    assert.equal(await word.first().inputValue(), 'zzzzqqqq');
+    await open('webhooks', 'Webhooks');
+    await main().getByText('Create one to have a URL notified').waitFor();
+    await server.call('PATCH', '/experimental-features', { body: { dynamicSearchRules: true } });
+    await open('rules', 'Search rules');
+    await main().getByText('Create a rule to pin documents').waitFor();
+  });
+
   describe('on narrow screens', () => {
     let narrow: Tab;
 

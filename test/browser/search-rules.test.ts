@@ -32,7 +32,7 @@ describe('Search rules on the page, in a browser', () => {
   it('offers to switch the feature on where it is off', async () => {
     await page.goto(`${stage.server.url}/#/rules`);
     await button('Enable it').click();
-    await page.getByText('0 rules yet').waitFor();
+    await page.getByText('There is no rule yet').waitFor();
   });
 
   it('creates a rule that searches follow', async () => {

@@ -7,10 +7,12 @@ import { CheckBox } from '../parts/check-box.tsx';
 import { Choice } from '../parts/choice.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { Dialog } from '../parts/dialog.tsx';
+import { Empty } from '../parts/empty.tsx';
 import { LinesField } from '../parts/lines-field.tsx';
 import { Outcome } from '../parts/outcome.tsx';
 import { Pages } from '../parts/pages.tsx';
 import { Problem } from '../parts/problem.tsx';
+import { Skeleton } from '../parts/skeleton.tsx';
 import { TextField } from '../parts/text-field.tsx';
 import { viewHref, replaceAddress, useAddress } from '../address.ts';
 import {
@@ -95,9 +97,18 @@ export function RulesView(): JSX.Element {
       <Problem error={loaded.error} />
       <RuleFilter q={q} active={active} onChange={change} />
       <p class="note" role="status">
-        {rules === undefined ? '' : counted(rules.total, 'rule')}
-        {rules?.total === 0 && !filtered ? ' yet: results are ordered by relevance only.' : ''}
+        {rules === undefined || rules.total === 0 ? '' : counted(rules.total, 'rule')}
       </p>
+      {rules === undefined && loaded.error === null ? <Skeleton rows={3} /> : null}
+      {rules?.total === 0 ? (
+        <Empty icon="rules" title={filtered ? 'No rule matches' : 'There is no rule yet'}>
+          <p>
+            {filtered
+              ? 'Change the words above, or show all rules.'
+              : 'Results are ordered by relevance only. Create a rule to pin documents.'}
+          </p>
+        </Empty>
+      ) : null}
       <ul class="cards" aria-label="Rules">
         {rules?.results.map((rule) => (
           <li key={rule.uid}>

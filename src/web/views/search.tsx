@@ -7,6 +7,7 @@ import { count, milliseconds } from '../format.ts';
 import { useLoaded, type Loaded } from '../hooks.ts';
 import { settingsOf, type IndexEntry } from '../indexes.ts';
 import { newMarks, type Marks } from '../marks.ts';
+import { Empty } from '../parts/empty.tsx';
 import { Pages } from '../parts/pages.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { Skeleton } from '../parts/skeleton.tsx';
@@ -183,7 +184,9 @@ function Found(props: FoundProps): JSX.Element {
             <PointMap index={index} state={state} sample={result.hits[0]} />
           ) : null}
           {result === undefined ? loading ? <Skeleton rows={8} /> : null : null}
-          {result?.hits.length === 0 ? <p class="note">Nothing was found.</p> : null}
+          {result?.hits.length === 0 ? (
+            <NothingFound uid={index.uid} state={state} onChange={onChange} />
+          ) : null}
           <Hits
             {...props}
             hits={result?.hits ?? []}
@@ -203,6 +206,46 @@ function Found(props: FoundProps): JSX.Element {
         }}
       />
     </section>
+  );
+}
+
+type NothingProps = Pick<FoundProps, 'state' | 'onChange'> & { uid: string };
+
+/** What can be done where a search finds nothing. */
+function NothingFound({ uid, state, onChange }: NothingProps): JSX.Element {
+  const { rights } = useSession();
+  const { stats } = useIndexes();
+  const { q } = state;
+  const isNarrowed = narrowedFacets(state).length > 0 || state.circle !== null;
+  if (stats?.indexes[uid]?.numberOfDocuments === 0) {
+    return (
+      <Empty icon="documents" title={`${uid} has no documents yet`}>
+        <p>
+          <a href={viewHref('documents', uid)}>Add a file of documents</a>
+        </p>
+      </Empty>
+    );
+  }
+  return (
+    <Empty icon="search" title={q === '' ? 'Nothing was found' : `Nothing was found for “${q}”`}>
+      <p>
+        {isNarrowed
+          ? 'The choices may be too narrow.'
+          : 'Try fewer or other words, or teach the index a synonym.'}
+      </p>
+      <p class="buttons">
+        {isNarrowed ? (
+          <button type="button" onClick={() => onChange({ chosen: {}, ranges: {}, circle: null })}>
+            Search without the choices
+          </button>
+        ) : null}
+        {q !== '' && rights.has('settings') ? (
+          <a class="button" href={viewHref('settings', uid, { synonym: q })}>
+            Add a synonym
+          </a>
+        ) : null}
+      </p>
+    </Empty>
   );
 }
 

@@ -7,6 +7,7 @@ import { counted, durationMs, milliseconds } from '../format.ts';
 import { useAction, useLoaded, type Action, type Loaded } from '../hooks.ts';
 import { settingsOf, type IndexEntry } from '../indexes.ts';
 import { Coded } from '../parts/coded.tsx';
+import { Empty } from '../parts/empty.tsx';
 import { Outcome } from '../parts/outcome.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { Skeleton } from '../parts/skeleton.tsx';
@@ -64,10 +65,11 @@ interface Loading {
 
 /** The settings, also those that the server leaves out because they have their defaults. */
 function complete(shown: Values, schemas: Schemas): Values {
-  const defaults = Object.entries(schemas).flatMap(([name, schema]) =>
-    'x-initial' in schema ? [[name, schema['x-initial']] as const] : [],
+  return Object.fromEntries(
+    Object.entries(schemas)
+      .filter(([name, schema]) => name in shown || 'x-initial' in schema)
+      .map(([name, schema]) => [name, name in shown ? shown[name] : schema['x-initial']]),
   );
-  return { ...Object.fromEntries(defaults), ...shown };
 }
 
 interface Drafted {
@@ -136,31 +138,68 @@ function AllSettings({ index }: { index: IndexEntry }): JSX.Element {
   const [sought, setSought] = useState(query.synonym === undefined ? '' : 'synonyms');
   const drafted = useDraft(uid);
   const { loaded, values, schemas, draft, changes } = drafted;
-  const { groups = [] } = loaded.value ?? {};
+  const shown = groupsOf(loaded.value?.groups ?? [], Object.keys(values), schemas, sought);
   return (
     <>
       <Problem error={loaded.error} />
       <TextField label="Find a setting" type="search" value={sought} onInput={setSought} />
       {loaded.value === undefined && loaded.error === null ? <Skeleton rows={8} /> : null}
-      {groupsOf(groups, Object.keys(values), schemas, sought).map(([group, names]) => (
-        <section key={group} class="settings" aria-label={group}>
-          <h2>{group}</h2>
-          {names.map((name) => (
-            <Setting
-              key={name}
-              uid={uid}
-              name={name}
-              schema={schemas[name]}
-              value={name in draft ? draft[name] : values[name]}
-              saved={values[name]}
-              changed={changes.some((one) => one.name === name)}
-              onChange={(value) => drafted.change(name, value)}
-            />
+      {loaded.value !== undefined && shown.length === 0 ? (
+        <Empty icon="settings" title={`No setting contains “${sought}”`}>
+          <p>Type fewer letters, or empty the field to see all settings.</p>
+        </Empty>
+      ) : null}
+      <div class="with-contents">
+        <div>
+          {shown.map(([group, names]) => (
+            <section key={group} id={`group-${group}`} class="settings" aria-label={group}>
+              <h2>{group}</h2>
+              {names.map((name) => (
+                <Setting
+                  key={name}
+                  uid={uid}
+                  name={name}
+                  schema={schemas[name]}
+                  value={name in draft ? draft[name] : values[name]}
+                  saved={values[name]}
+                  changed={changes.some((one) => one.name === name)}
+                  onChange={(value) => drafted.change(name, value)}
+                />
+              ))}
+            </section>
           ))}
-        </section>
-      ))}
+        </div>
+        {shown.length < 2 ? null : <Contents groups={shown} />}
+      </div>
       <SaveBar uid={uid} drafted={drafted} />
     </>
+  );
+}
+
+type Groups = readonly (readonly [string, readonly string[]])[];
+
+/** Buttons, and no links: the fragment of the address selects the view. */
+function Contents({ groups }: { groups: Groups }): JSX.Element {
+  const show = (id: string): void => document.getElementById(id)?.scrollIntoView();
+  return (
+    <nav class="contents" aria-label="Contents">
+      {groups.map(([group, names]) => (
+        <div key={group}>
+          <button type="button" class="quiet" onClick={() => show(`group-${group}`)}>
+            {group}
+          </button>
+          <ul>
+            {names.map((name) => (
+              <li key={name}>
+                <button type="button" class="quiet" onClick={() => show(`setting-${name}`)}>
+                  {spaced(name)}
+                </button>
+              </li>
+            ))}
+          </ul>
+        </div>
+      ))}
+    </nav>
   );
 }
 
@@ -170,7 +209,7 @@ function groupsOf(
   names: readonly string[],
   schemas: Schemas,
   sought: string,
-): (readonly [string, readonly string[]])[] {
+): Groups {
   const found = names.filter((name) =>
     `${spaced(name)} ${name} ${schemas[name]?.description ?? ''}`
       .toLowerCase()
@@ -197,7 +236,7 @@ function Setting(props: SettingProps): JSX.Element {
   const fields = Object.keys(stats?.indexes[uid]?.fieldDistribution ?? {});
   const [short, sentence] = COST_WORDS[costOf([name], { [name]: schema ?? {} })];
   return (
-    <section class="setting" aria-label={spaced(name)}>
+    <section id={`setting-${name}`} class="setting" aria-label={spaced(name)}>
       <div>
         <h3>
           {spaced(name)} {changed ? <span class="state processing">changed</span> : null}
@@ -219,7 +258,7 @@ function Setting(props: SettingProps): JSX.Element {
         </button>
       </div>
       <div>
-        {value === null && schema?.enum === undefined && takesContainer(schema) ? (
+        {value === null && changed && schema?.enum === undefined && takesContainer(schema) ? (
           <p class="note">The default, after a save.</p>
         ) : (
           <Editor

@@ -4,9 +4,11 @@ import { pathOf } from '../client.ts';
 import { useAction, useLoaded } from '../hooks.ts';
 import { Confirm } from '../parts/confirm.tsx';
 import { Dialog } from '../parts/dialog.tsx';
+import { Empty } from '../parts/empty.tsx';
 import { LinesField } from '../parts/lines-field.tsx';
 import { Outcome } from '../parts/outcome.tsx';
 import { Problem } from '../parts/problem.tsx';
+import { Skeleton } from '../parts/skeleton.tsx';
 import { TextField } from '../parts/text-field.tsx';
 import { useSession } from '../session.ts';
 
@@ -28,7 +30,6 @@ export function WebhooksView(): JSX.Element {
   );
   return (
     <>
-      <p>A webhook is a URL that is notified when tasks finish.</p>
       <p class="buttons">
         <button type="button" class="primary" onClick={() => setEditing('new')}>
           Create a webhook
@@ -36,6 +37,12 @@ export function WebhooksView(): JSX.Element {
       </p>
       <Outcome action={action} />
       <Problem error={loaded.error} />
+      {loaded.value === undefined && loaded.error === null ? <Skeleton rows={2} /> : null}
+      {loaded.value?.results.length === 0 ? (
+        <Empty icon="bell" title="There is no webhook yet">
+          <p>Create one to have a URL notified whenever tasks finish.</p>
+        </Empty>
+      ) : null}
       <ul class="cards" aria-label="Webhooks">
         {loaded.value?.results.map((webhook) => (
           <li key={webhook.uuid}>

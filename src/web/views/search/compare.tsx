@@ -142,7 +142,9 @@ function Side(props: SideProps): JSX.Element {
         {title} <small class="count">{result ? totalWords(result.totalHits, controls) : ''}</small>
       </h2>
       {children}
-      {result?.hits.length === 0 ? <p class="note">Nothing was found.</p> : null}
+      {result?.hits.length === 0 ? (
+        <p class="note">Nothing was found with these parameters.</p>
+      ) : null}
       <ol class="hits compact">
         {result?.hits.slice(0, HITS_PER_PAGE).map((hit, at) => (
           <ComparedHit
