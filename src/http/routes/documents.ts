@@ -50,7 +50,7 @@ import type { Dependencies, ReadDependencies } from '../dependencies.ts';
 import type { Connection } from '../connection.ts';
 import { anyFilterCheck, underCode } from '../filter-check.ts';
 import { needFeature } from '../need-feature.ts';
-import { invalidContentType, mediaType, missingContentType } from '../lifecycle.ts';
+import { invalidContentType, mediaType, missingContentType } from '../stages/input.ts';
 import {
   bodyOf,
   bytes,
