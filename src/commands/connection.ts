@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { maskedUrl } from '../base/secrets.ts';
 import { bad, type GivenOptions, type Options } from '../base/options.ts';
+import type { TaskView } from '../contract/tasks.ts';
 import { ApiPeer, jsonBody, type PeerRequest, RefusedRequest } from '../outbound/api-peer.ts';
 import { OutboundClient } from '../outbound/outbound-client.ts';
 import { OutboundError } from '../outbound/outbound-error.ts';
@@ -37,14 +38,10 @@ export const RETRY_OPTIONS = {
   },
 } as const satisfies Options;
 
-export interface FinishedTask {
-  uid: number;
-  status: string;
-  indexUid: string | null;
-  type: string;
-  details: Record<string, unknown> | null;
-  error: { message: string; code: string } | null;
-}
+export type FinishedTask = Pick<
+  TaskView,
+  'uid' | 'status' | 'indexUid' | 'type' | 'details' | 'error'
+>;
 
 /** Throws `BadOption` if the text is not an http or https URL. */
 export function serverUrl(name: string, text: string): string {

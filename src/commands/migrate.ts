@@ -1,5 +1,6 @@
 /** `gannet migrate`: copies all data of a running server to another. */
 import { bad, type GivenOptions, type Options } from '../base/options.ts';
+import type { KeyView } from '../contract/keys.ts';
 import { RefusedRequest } from '../outbound/api-peer.ts';
 import { algolia } from './algolia-source.ts';
 import { type Command, command, DONE, FAILED, SKIPPED } from './command.ts';
@@ -21,9 +22,10 @@ import {
   MigrationTarget,
   pathOf,
   TARGET_OPTIONS,
+  type NewIndex,
 } from './migration-target.ts';
 import { counted } from './progress.ts';
-import { refuseSameServer } from './same-server.ts';
+import { refuseSameServer, type KnownIndex } from './same-server.ts';
 import { typesense } from './typesense-source.ts';
 
 const PAGE = 1000;
@@ -51,21 +53,10 @@ const OPTIONS = {
   quiet: TARGET_OPTIONS.quiet,
 } as const satisfies Options;
 
-interface IndexSummary {
-  uid: string;
-  primaryKey: string | null;
-  createdAt?: string;
-}
+type IndexSummary = NewIndex & KnownIndex;
 
-interface Key {
-  uid: string;
-  key?: string;
-  name: string | null;
-  description: string | null;
-  actions: string[];
-  indexes: string[];
-  expiresAt: string | null;
-}
+/** Some servers do not show the value. */
+type Key = Omit<KeyView, 'key' | 'createdAt' | 'updatedAt' | 'rateLimit'> & { key?: string };
 
 const FOREIGN = {
   typesense: (given: GivenOptions<typeof OPTIONS>, connect: Connect) =>

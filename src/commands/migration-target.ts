@@ -2,6 +2,7 @@
 import { membersAt } from '../base/json-spans.ts';
 import type { GivenOptions, Options } from '../base/options.ts';
 import { isMasked } from '../base/secrets.ts';
+import type { IndexInfo, IndexStats } from '../contract/indexes.ts';
 import { RefusedRequest } from '../outbound/api-peer.ts';
 import { CommandFailure, refusalText, type Terminal } from './command.ts';
 import { BatchSender } from './batch-sender.ts';
@@ -23,10 +24,9 @@ export const TARGET_OPTIONS = {
   quiet: { kind: 'flag', help: 'Hide progress.' },
 } as const satisfies Options;
 
-export interface Counts {
-  numberOfDocuments: number;
-  numberOfEmbeddings?: number;
-}
+/** Older servers do not count embeddings. */
+export type Counts = Pick<IndexStats, 'numberOfDocuments'> &
+  Partial<Pick<IndexStats, 'numberOfEmbeddings'>>;
 
 /** Some documents, one per line. */
 interface Lines {
@@ -34,10 +34,7 @@ interface Lines {
   documents: number;
 }
 
-interface NewIndex {
-  uid: string;
-  primaryKey: string | null;
-}
+export type NewIndex = Pick<IndexInfo, 'uid' | 'primaryKey'>;
 
 export class MigrationTarget {
   readonly connection: Connection;

@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { RefusedRequest } from '../outbound/api-peer.ts';
 import { CommandFailure } from './command.ts';
 import type { Connection } from './connection.ts';
+import type { IndexInfo } from '../contract/indexes.ts';
 
 /**
  * Number of checks per address. They run concurrently on separate connections, so that a load
@@ -12,10 +13,7 @@ import type { Connection } from './connection.ts';
  */
 const LOOKS = 8;
 
-export interface KnownIndex {
-  uid: string;
-  createdAt?: string;
-}
+export type KnownIndex = Pick<IndexInfo, 'uid'> & Partial<Pick<IndexInfo, 'createdAt'>>;
 
 /**
  * Creates a mark, an empty index with a random name, on `target` and looks for it on both servers.

@@ -1,6 +1,7 @@
 /** `gannet tasks`: lists the tasks of a running server, or shows them as they finish. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { GivenOptions, Options } from '../base/options.ts';
+import type { TaskView } from '../contract/tasks.ts';
 import { type Command, command, DONE, FAILED, type Terminal } from './command.ts';
 import {
   type Connection,
@@ -39,10 +40,7 @@ const OPTIONS = {
   ...RETRY_OPTIONS,
 } as const satisfies Options;
 
-interface Task extends FinishedTask {
-  enqueuedAt: string;
-  duration: string | null;
-}
+type Task = FinishedTask & Pick<TaskView, 'enqueuedAt' | 'duration'>;
 
 interface Batch {
   progress: { percentage: number; steps: { currentStep: string }[] } | null;
