@@ -4,6 +4,7 @@ import {
   DEFAULT_DOCUMENT_TEMPLATE,
   DEFAULT_TEMPLATE_BYTES_MAX,
 } from '../../templates/document-template.ts';
+import { nullable, number } from '../declare.ts';
 import { ApiError } from '../errors.ts';
 import { MATCHING_STRATEGIES } from '../matching-strategies.ts';
 import type { Schema } from '../schema.ts';
@@ -25,7 +26,9 @@ const SEARCH_PARAMETERS: Schema = {
     hybrid: {
       type: ['object', 'null'],
       properties: {
-        semanticRatio: { type: ['number', 'null'], minimum: 0, maximum: 1, default: 0.5 },
+        semanticRatio: nullable(
+          number({ minimum: 0, maximum: 1, default: SEARCH_DEFAULTS.hybrid.semanticRatio }),
+        ),
         embedder: { type: 'string' },
       },
       required: ['embedder'],

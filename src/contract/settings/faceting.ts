@@ -1,23 +1,24 @@
 import { ok } from '../../base/result.ts';
-import type { Schema } from '../schema.ts';
-import { fieldsOf, inOrder, isObject, mergeFields, setting, sortedKeys } from './setting.ts';
+import { integer, map, nullable, object, oneOf, optionals, type Static } from '../declare.ts';
+import {
+  fieldsOf,
+  inOrder,
+  isObject,
+  mergeFields,
+  setting,
+  sortedKeys,
+  type Complete,
+} from './setting.ts';
 
-export interface Faceting {
-  maxValuesPerFacet: number;
-  sortFacetValuesBy: Record<string, 'alpha' | 'count'>;
-}
-
-const SCHEMA: Schema = {
-  type: ['object', 'null'],
-  properties: {
-    maxValuesPerFacet: { type: ['integer', 'null'], minimum: 0 },
-    sortFacetValuesBy: {
-      type: ['object', 'null'],
-      additionalProperties: { type: 'string', enum: ['alpha', 'count'] },
-    },
-  },
-  additionalProperties: false,
-};
+const SCHEMA = nullable(
+  object(
+    optionals({
+      maxValuesPerFacet: nullable(integer({ minimum: 0 })),
+      sortFacetValuesBy: nullable(map(oneOf(['alpha', 'count']))),
+    }),
+  ),
+);
+export type Faceting = Complete<NonNullable<Static<typeof SCHEMA>>>;
 
 function initial(): Faceting {
   return { maxValuesPerFacet: 100, sortFacetValuesBy: { '*': 'alpha' } };

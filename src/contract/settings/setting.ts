@@ -4,6 +4,7 @@
  */
 import { sortUtf8 } from '../../base/json.ts';
 import type { Result } from '../../base/result.ts';
+import { boolean, list, nullable, string } from '../declare.ts';
 import type { ApiError, ErrorCode } from '../errors.ts';
 import type { Feature, FeatureSet } from '../features.ts';
 import type { Schema } from '../schema.ts';
@@ -106,9 +107,16 @@ export function segmentOf({ name }: Setting): string {
 
 // --- Schemas that several settings use -----------------------------------------------------------
 
-export const TEXTS: Schema = { type: ['array', 'null'], items: { type: 'string' } };
-export const PATTERNS: Schema = { type: 'array', items: { type: 'string' } };
-export const FLAG: Schema = { type: ['boolean', 'null'] };
+export const PATTERNS = list(string());
+export const TEXTS = nullable(PATTERNS);
+export const FLAG = nullable(boolean());
+
+/** The stored value of a setting whose request may be null or lack members. */
+export type Complete<Sent> = Sent extends readonly unknown[]
+  ? Sent
+  : Sent extends object
+    ? { [Name in keyof Sent]-?: Complete<NonNullable<Sent[Name]>> }
+    : Sent;
 
 // --- Forms ---------------------------------------------------------------------------------------
 

@@ -1,13 +1,6 @@
 import { ok } from '../../base/result.ts';
-import type { Schema } from '../schema.ts';
-import { fieldsOf, inOrder, mergeFields, setting } from './setting.ts';
-
-export interface Suggestions {
-  /** Facet-searchable attributes whose values complete a query. */
-  attributes: string[];
-  /** A recorded query is suggested if this number of different users have sent it. */
-  minUsers: number;
-}
+import { integer, list, nullable, object, optionals, string, type Static } from '../declare.ts';
+import { fieldsOf, inOrder, mergeFields, setting, type Complete } from './setting.ts';
 
 /** Each is one search. */
 const ATTRIBUTES_MAX = 10;
@@ -16,18 +9,17 @@ const USERS_MIN = 2;
 /** The number of users that are counted for one query. */
 const USERS_MAX = 1000;
 
-const SCHEMA: Schema = {
-  type: ['object', 'null'],
-  properties: {
-    attributes: {
-      type: ['array', 'null'],
-      items: { type: 'string' },
-      maxItems: ATTRIBUTES_MAX,
-    },
-    minUsers: { type: ['integer', 'null'], minimum: USERS_MIN, maximum: USERS_MAX },
-  },
-  additionalProperties: false,
-};
+const SCHEMA = nullable(
+  object(
+    optionals({
+      // Facet-searchable; their values complete a query.
+      attributes: nullable(list(string(), { maxItems: ATTRIBUTES_MAX })),
+      // A recorded query is suggested if this number of different users have sent it.
+      minUsers: nullable(integer({ minimum: USERS_MIN, maximum: USERS_MAX })),
+    }),
+  ),
+);
+export type Suggestions = Complete<NonNullable<Static<typeof SCHEMA>>>;
 
 function initial(): Suggestions {
   return { attributes: [], minUsers: 5 };

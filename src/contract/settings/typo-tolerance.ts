@@ -1,5 +1,5 @@
 import { err, ok } from '../../base/result.ts';
-import type { Schema } from '../schema.ts';
+import { integer, nullable, object, optionals, type Static } from '../declare.ts';
 import { compile } from '../validator.ts';
 import {
   fieldsOf,
@@ -10,41 +10,30 @@ import {
   setting,
   sortedSet,
   TEXTS,
+  type Complete,
 } from './setting.ts';
-
-export interface TypoTolerance {
-  enabled: boolean;
-  minWordSizeForTypos: { oneTypo: number; twoTypos: number };
-  disableOnWords: string[];
-  disableOnAttributes: string[];
-  disableOnNumbers: boolean;
-}
 
 const CODE = 'invalid_settings_typo_tolerance';
 
-const SIZES: Schema = {
-  type: ['object', 'null'],
-  properties: {
-    oneTypo: { type: ['integer', 'null'], minimum: 0, maximum: 255 },
-    twoTypos: { type: ['integer', 'null'], minimum: 0, maximum: 255 },
-  },
-  additionalProperties: false,
-  'x-ascending': ['oneTypo', 'twoTypos'],
-};
+const SIZE = nullable(integer({ minimum: 0, maximum: 255 }));
+const SIZES = nullable(
+  object(optionals({ oneTypo: SIZE, twoTypos: SIZE }), { 'x-ascending': ['oneTypo', 'twoTypos'] }),
+);
 
 const checkSizes = compile({ ...SIZES, 'x-code': CODE });
 
-const SCHEMA: Schema = {
-  type: ['object', 'null'],
-  properties: {
-    enabled: FLAG,
-    minWordSizeForTypos: SIZES,
-    disableOnWords: TEXTS,
-    disableOnAttributes: TEXTS,
-    disableOnNumbers: FLAG,
-  },
-  additionalProperties: false,
-};
+const SCHEMA = nullable(
+  object(
+    optionals({
+      enabled: FLAG,
+      minWordSizeForTypos: SIZES,
+      disableOnWords: TEXTS,
+      disableOnAttributes: TEXTS,
+      disableOnNumbers: FLAG,
+    }),
+  ),
+);
+export type TypoTolerance = Complete<NonNullable<Static<typeof SCHEMA>>>;
 
 function initial(): TypoTolerance {
   return {
