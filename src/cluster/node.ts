@@ -156,6 +156,8 @@ export class ClusterNode {
   #recordBytes = 0;
   #known: { head: Sequence; asked: number } = { head: 0, asked: 0 };
   #damaged: readonly BlobName[] = [];
+  /** Sequence of the newest checkpoint, as far as this node knows. */
+  #checkpointAt: Sequence = 0;
   /** The owner that the object store must have; null: not known yet. */
   #owner: ExpectedOwner | null = null;
   /** When this node last had everything in the log, by the clock of the runtime. */
@@ -618,6 +620,15 @@ export class ClusterNode {
     };
   }
 
+  /** Bytes of the log since the newest checkpoint, as the leader counts them; 0 elsewhere. */
+  get logBytes(): number {
+    return this.#readyTerm() === null ? 0 : this.#logBytes;
+  }
+
+  get commitsSinceCheckpoint(): number {
+    return Math.max(0, this.#known.head - this.#checkpointAt);
+  }
+
   /** Objects of the store that a node has found damaged, until they are mended. */
   get damagedObjects(): readonly BlobName[] {
     return this.#damaged;
@@ -634,6 +645,7 @@ export class ClusterNode {
     this.#leader = leader;
     this.#format = settings.format;
     this.#damaged = damaged;
+    this.#checkpointAt = settings.checkpoint?.sequence ?? 0;
     this.#known = { head, asked };
     this.#follower.expect(head);
     this.#updateLag();

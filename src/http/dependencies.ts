@@ -60,6 +60,8 @@ export interface ClusterMember {
     | 'trouble'
     | 'storeFault'
     | 'damagedObjects'
+    | 'logBytes'
+    | 'commitsSinceCheckpoint'
   >;
   readonly client: OutboundClient;
   readonly lagMsMax: number;

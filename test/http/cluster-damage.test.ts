@@ -115,6 +115,21 @@ describe('Damage on a node of a cluster', function () {
   const copies = (server: BuiltServer): Map<string, Buffer> =>
     new Map(segments(server).map((path) => [path, readFileSync(path)]));
 
+  it('is among the metrics of a cluster, which alerts and the dashboard show', async () => {
+    await leader.call('PATCH', '/experimental-features', { body: { metrics: true } });
+    const headers = { authorization: `Bearer ${leader.masterKey}` };
+    const text = await (await fetch(`${leader.url}/metrics`, { headers })).text();
+    const namesIn = (from: string): Set<string> =>
+      new Set(Array.from(from.matchAll(/gannet_cluster_\w+/g), ([name]) => name));
+    const known = namesIn(text);
+    assert.deepEqual(namesIn(readFileSync('docs/grafana.json', 'utf8')), known);
+    const alerts = namesIn(readFileSync('docs/deploy/alerts.yaml', 'utf8'));
+    assert.ok(alerts.size >= 5);
+    for (const name of alerts) assert.ok(known.has(name), name);
+    assert.match(text, /^gannet_cluster_commits_since_checkpoint \d+$/m);
+    assert.match(text, /^gannet_cluster_log_bytes \d+$/m);
+  });
+
   it('of segments, before a start: never served, and fetched again', async () => {
     await follower.kill();
     const before = copies(follower);

@@ -65,6 +65,9 @@ function writeCluster(out: MetricsText, { cluster }: Dependencies): void {
   out.gauge('cluster_store_usable', '1 while this node can use the object store', hasStore);
   const damaged = node.damagedObjects.length;
   out.gauge('cluster_damaged_objects', 'Objects of the store found damaged', damaged);
+  const { logBytes, commitsSinceCheckpoint: commits } = node;
+  out.gauge('cluster_log_bytes', 'On the leader: the log since the newest checkpoint', logBytes);
+  out.gauge('cluster_commits_since_checkpoint', 'Commits after the newest checkpoint', commits);
   const hasLeader = node.trouble?.kind === 'no_leader' ? 0 : 1;
   out.gauge('cluster_has_leader', '1 while this node knows a leader that takes writes', hasLeader);
 }
