@@ -196,7 +196,8 @@ Result<std::optional<std::string_view>> Environment::Get(MDB_txn* txn, Table tab
                                                          std::string_view key) const {
   MDB_val k = ToVal(key), value;
   const int code = mdb_get(txn, table.dbi, &k, &value);
-  if (code == MDB_NOTFOUND) return std::optional<std::string_view>();
+  // LMDB refuses keys that are empty or too long to be stored.
+  if (code == MDB_NOTFOUND || code == MDB_BAD_VALSIZE) return std::optional<std::string_view>();
   GANNET_RETURN_IF_ERROR(ToStatus(code, "reading a record"));
   const auto unsealed = Unsealed(table.seed, key, FromVal(value));
   if (!unsealed) return Damaged(key);

@@ -273,6 +273,23 @@ describe('Dynamic search rules', () => {
     }
   });
 
+  it('that pin what no document can be called pin nothing', async () => {
+    await server.finish('DELETE', '/dynamic-search-rules');
+    await server.finish('POST', '/indexes/called/documents', { body: [{ id: 1 }, { id: 2 }] });
+    const ids = ['', 'x'.repeat(600), '2'];
+    const actions = ids.map((id, position) => ({
+      selector: { id },
+      action: { type: 'pin', position },
+    }));
+    await put('pin', { actions });
+    const { status, json } = await server.call('POST', '/indexes/called/search', { body: {} });
+    assert.equal(status, 200, JSON.stringify(json));
+    assert.deepEqual(
+      json.hits.map(({ id }: any) => id),
+      [1, 2],
+    );
+  });
+
   it('count no pin among the hits that vectors found', async () => {
     await server.finish('DELETE', '/dynamic-search-rules');
     await server.finish('PATCH', '/indexes/vectors/settings', {
