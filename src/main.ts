@@ -931,7 +931,6 @@ function searchServices(
     pins: currentPins({ rules: searchRules, aliases, enabled, clock: systemClock }),
     report: new SlowSearches(config.slowSearchMs, logs.of('search')),
     settings,
-    limits,
   });
   const indexes = new Indexes(registry, documents, () => store.size());
   return { indexes, search, networkDocuments, foreign };

@@ -88,6 +88,8 @@ Napi::Value ToSearchResponse(Napi::Env env, search::SearchResponse& response) {
     made_head.Set("sources",
                   Napi::Buffer<char>::Copy(env, head.sources.data(), head.sources.size()));
   if (!head.hit_queries.empty()) made_head.Set("hitQueries", ToNumbers(env, head.hit_queries));
+  if (!head.hit_documents.empty())
+    made_head.Set("hitDocuments", ToStrings(env, head.hit_documents));
   if (!head.query_uids.empty()) made_head.Set("queryUids", ToStrings(env, head.query_uids));
   if (head.needs_vector) made_head.Set("needsVector", Hold(env, std::move(head.needs_vector)));
   return made;

@@ -192,20 +192,19 @@ void WantCandidatesOnly(SearchRequest& request, bool exhaustive) {
   }
 }
 
-Result<SearchResponse> RespondWithPage(const SearchRun& run,
-                                       const std::vector<PinnedDocument>& pins,
+Result<SearchResponse> RespondWithPage(SearchRun& run, const std::vector<PinnedDocument>& pins,
                                        const json::Value& request, const Caller& caller) {
   return WriteSearchResponse(run, InsertPins(run.hits(), pins, run.window()), pins.size(), request,
                              caller);
 }
 
-Result<SearchResponse> RespondWithGroups(const SearchRun& run,
+Result<SearchResponse> RespondWithGroups(SearchRun& run,
                                          const std::vector<PinnedDocument>& /*pins*/,
                                          const json::Value& request, const Caller& caller) {
-  return WriteGroupsResponse(run, request, caller);
+  return WriteGroupsResponse(std::move(run), request, caller);
 }
 
-Result<SearchResponse> RespondWithFacets(const SearchRun& run,
+Result<SearchResponse> RespondWithFacets(SearchRun& run,
                                          const std::vector<PinnedDocument>& /*pins*/,
                                          const json::Value& request, const Caller& caller) {
   return WriteFacetSearchResponse(run, request, caller);

@@ -38,8 +38,7 @@ Status AddVector(SearchRun& run, std::optional<std::vector<float>> vector, bool 
 class PendingSearch {
  public:
   // Writes the response for a run.
-  using Finish = Result<SearchResponse> (*)(const SearchRun& run,
-                                            const std::vector<PinnedDocument>& pins,
+  using Finish = Result<SearchResponse> (*)(SearchRun& run, const std::vector<PinnedDocument>& pins,
                                             const json::Value& request, const Caller& caller);
   PendingSearch(std::unique_ptr<SearchRun> run, std::vector<PinnedDocument> pins,
                 std::string_view request_json, Finish finish, const Caller& caller);

@@ -23,6 +23,7 @@ Result<SearchResponse> ExecuteFederatedSearch(std::span<index::Index* const> ind
   const std::vector<RankedHit> pins = SortPins(federation);
   GANNET_RETURN_IF_ERROR(RunQueries(federation));
   const std::unique_ptr<MergedList> list = MergeLists(request, pins, federation);
+  if (request.group) return WriteFederatedGroups(request, federation, *list, caller);
   GANNET_ASSIGN_OR_RETURN(const FacetsByIndex facets, CountFacets(request, federation));
   return WriteFederatedResponse(request, federation, *list, facets, caller);
 }

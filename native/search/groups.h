@@ -1,5 +1,4 @@
-// Groups of hits: the hits that distinct keeps, each with further hits that share a value with it
-// (docs/behaviour/groups.md).
+// The body of the response to a search of one index with `groupBy` (docs/behaviour/groups.md).
 #pragma once
 
 #include "base/json_value.h"
@@ -15,7 +14,7 @@ namespace gannet::search {
 // request  JSON that the search was read from
 // Threads: idle threads help to rank the groups.
 // Corruption: a stored document is damaged. Invalid: as CheckResponseSize.
-Result<SearchResponse> WriteGroupsResponse(const SearchRun& run, const json::Value& request,
+Result<SearchResponse> WriteGroupsResponse(SearchRun run, const json::Value& request,
                                            const Caller& caller);
 
 }  // namespace gannet::search

@@ -58,8 +58,7 @@ Hybrid ParseHybrid(const json::Value& value) {
 }
 
 void ReadGroupBy(const json::Value& value, SearchRequest& request) {
-  request.group = GroupBy{value["attribute"].string(), value["hits"].integer(3),
-                          value["facetsPer"].string() == "group"};
+  request.group = GroupBy::FromJson(value);
   request.distinct = request.group->attribute;
   request.page = value["page"].integer(1);
   request.hits_per_page = value["limit"].integer(20);
@@ -141,6 +140,11 @@ constexpr Parameter kParameters[] = {
 #undef READ
 
 }  // namespace
+
+GroupBy GroupBy::FromJson(const json::Value& object) {
+  return {object["attribute"].string(), object["hits"].integer(3),
+          object["facetsPer"].string() == "group"};
+}
 
 SearchRequest SearchRequest::FromJson(const json::Value& object) {
   SearchRequest request;

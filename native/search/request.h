@@ -43,6 +43,8 @@ struct Hybrid {
 
 // The parameter `groupBy`. Its page is that of the best hits, which are distinct by the attribute.
 struct GroupBy {
+  static GroupBy FromJson(const json::Value& object);
+
   std::string attribute;
   uint64_t hits = 3;              // of a group
   bool facets_per_group = false;  // facets count the best hits only

@@ -26,6 +26,8 @@ struct ResponseHead {
   // Filled if the request has `hitSpans`. hit_spans: for each hit, the offsets in the body at which
   // it begins and ends. hit_queries: for each hit of a federated search, the query that found it.
   std::vector<uint32_t> hit_spans, hit_queries;
+  // For each hit of a list merged from servers, what identifies its document; empty: unknown.
+  std::vector<std::string> hit_documents;
   // The whole documents of the first `sources` hits, as a list of ChunkDocument
   // (src/embedding/render.ts) whose ids are the positions of the hits. Empty if none are requested.
   std::string sources;

@@ -280,6 +280,8 @@ export interface ResultHead {
   sources?: Buffer;
   /** With `hitSpans`, for a federated search: the query of each hit. */
   hitQueries?: Uint32Array;
+  /** For a result merged from servers: what identifies the document of each hit; '': unknown. */
+  hitDocuments?: string[];
   /** For a merged result with metadata: uids by query. */
   queryUids?: string[];
   /**

@@ -2,7 +2,7 @@
  * One search from its parameters to its response. Its stages, each in its own file:
  *
  * 1. resolve: the tenant's rule becomes part of the filter (`caller.ts`), and conditions on other
- *    indexes become ids (`foreign-filter.ts`);
+ *    indexes become ids (`foreign-filter.ts`); groups get their defaults (`groups.ts`);
  * 2. pin: rules of the instance put documents at fixed positions (`rules-in-force.ts`);
  * 3. run: here (`run/local.ts`) or on several servers (`run/network.ts`). A run embeds its query
  *    (`query-embedding.ts`) once it turns out to need a vector;
@@ -15,25 +15,15 @@
 import type {
   FacetSearchRequest,
   Federation,
+  Groupable,
   MultiSearchQuery,
   SearchRequest,
   SimilarRequest,
 } from '../contract/search.ts';
 import { listed } from '../contract/fields.ts';
 import type { SettingsObject } from '../contract/settings.ts';
-import type { RequestLimits } from '../contract/limits.ts';
 import { isGiven } from '../contract/settings/setting.ts';
-import {
-  among,
-  bestHits,
-  groupedSearch,
-  type GroupedLists,
-  groupingOf,
-  notDisplayed,
-  searchesOf,
-  showing,
-  ungrouped,
-} from './groups.ts';
+import { bestHits, grouped, notDisplayed } from './groups.ts';
 import type { SearchResponse } from './response.ts';
 import { checkAccess, restricted, type SearchCaller } from './caller.ts';
 import type { ForeignDocuments } from './foreign-documents.ts';
@@ -44,10 +34,6 @@ import { Steps } from './performance-details.ts';
 import { askedOf, askedOfFacet, askedOfMany, type SlowSearches } from './report.ts';
 import type { Pin, RuledSearch } from './rules-in-force.ts';
 import type { LocalSearch, SearchLoad } from './run/local.ts';
-import { severally } from './run/severally.ts';
-
-/** Searches of one grouped list that run concurrently, if several servers or queries are asked. */
-const GROUPS_AT_ONCE = 4;
 
 export interface SearchParts {
   local: LocalSearch;
@@ -57,11 +43,10 @@ export interface SearchParts {
   pins: (search: RuledSearch) => Pin[];
   report: SlowSearches;
   settings: (indexUid: string) => Pick<SettingsObject, 'displayedAttributes'> | undefined;
-  limits: RequestLimits;
 }
 
 /** The part of a query that the stages use. */
-interface Query {
+interface Query extends Groupable {
   q?: string | null;
   filter?: unknown;
   useNetwork?: boolean | null;
@@ -108,12 +93,10 @@ export class SearchPipeline {
     hidesOrigin = false,
   ): Promise<SearchResponse> {
     const { local, network } = this.#parts;
-    if (isGiven(given.groupBy)) return this.#grouped(uid, given, caller, { hidesOrigin });
-    const { showPerformanceDetails, groupBy: _, facetsPer: _per, ...params } = given;
     return this.#one({
       ...{ kind: 'search', describe: ([request]) => askedOf(uid, request!), caller },
-      ...{ queries: [{ uid, params }], isPinned: true, isHydrated: true },
-      shown: [showPerformanceDetails === true],
+      ...{ queries: [{ uid, params: given }], isPinned: true, isHydrated: true },
+      shown: [given.showPerformanceDetails === true],
       run: async ([query], hitSpans) => [
         query!.useNetwork === true
           ? await network.search(uid, query!, caller, hidesOrigin)
@@ -122,118 +105,9 @@ export class SearchPipeline {
     });
   }
 
-  /**
-   * A search with `groupBy`. Rules of the instance do not apply.
-   * @param shownUid written at the start of the response
-   */
-  async #grouped(
-    uid: string,
-    given: SearchRequest,
-    caller: SearchCaller,
-    { shownUid, hidesOrigin }: { shownUid?: string; hidesOrigin?: boolean },
-  ): Promise<SearchResponse> {
-    const { local, network, limits } = this.#parts;
-    const grouping = groupingOf(given);
-    const plain: SearchRequest = ungrouped(given);
-    this.#checkShown([uid], grouping.attribute);
-    const job = {
-      ...({ kind: 'search', caller, shown: [] } as const),
-      describe: ([request]: readonly SearchRequest[]) => askedOf(uid, request!),
-    };
-    if (plain.useNetwork !== true) {
-      return this.#one<SearchRequest>({
-        ...{ ...job, queries: [{ uid, params: { ...plain, groupBy: grouping } }] },
-        run: async ([query]) => [await local.search(uid, query!, caller, { indexUid: shownUid })],
-      });
-    }
-    const base = await local.embeddedOrWords(uid, plain);
-    const lists: GroupedLists = {
-      hasFacets: (base.facets ?? []).length > 0,
-      best: (withFacets) => {
-        const facets = withFacets ? base.facets! : null;
-        const params = { ...showing(base, grouping.attribute), ...bestHits(grouping), facets };
-        return this.#one<SearchRequest>({
-          ...{ ...job, queries: [{ uid, params }] },
-          run: async ([query]) => [await network.search(uid, query!, caller, hidesOrigin)],
-        });
-      },
-      rest: (conditions, withFacets) => {
-        const searches = searchesOf(base, conditions, grouping.hits, withFacets);
-        return this.#execute<SearchRequest>({
-          ...{ ...job, queries: searches.map((params) => ({ uid, params })) },
-          run: (resolved) =>
-            severally(resolved.length, GROUPS_AT_ONCE, limits, caller, (n) =>
-              network.search(uid, resolved[n]!, caller, hidesOrigin),
-            ),
-        });
-      },
-      start: [
-        ...(shownUid === undefined ? [] : [`"indexUid":${JSON.stringify(shownUid)}`]),
-        `"hits":[],"query":${JSON.stringify(base.q ?? '')}`,
-      ],
-      facetMembers: ['facetDistribution', 'facetStats'],
-    };
-    return groupedSearch(grouping, lists, limits);
-  }
-
-  /** One list of several queries, in groups. */
-  async #federatedGroups(
-    queries: readonly MultiSearchQuery[],
-    given: Federation,
-    caller: SearchCaller,
-  ): Promise<SearchResponse> {
-    const { limits } = this.#parts;
-    const grouping = groupingOf(given);
-    const { facetsByIndex, mergeFacets, ...window } = ungrouped(given) as Federation;
-    const uids = queries.map(({ indexUid }) => indexUid);
-    this.#checkShown(uids, grouping.attribute);
-    const facets = {
-      ...(facetsByIndex !== undefined && { facetsByIndex }),
-      ...(mergeFacets !== undefined && { mergeFacets }),
-    };
-    const run = (some: readonly MultiSearchQuery[], federation: Federation) =>
-      this.#merged(some, { ...window, ...federation }, caller, { isPinned: false, hitSpans: true });
-    const lists: GroupedLists = {
-      hasFacets: Object.keys(facetsByIndex ?? {}).length > 0,
-      best: (withFacets) =>
-        run(
-          queries.map((query) => showing(query, grouping.attribute)),
-          { ...bestHits(grouping), ...(withFacets && facets) },
-        ),
-      rest: (conditions, withFacets) =>
-        severally(
-          conditions.length + (withFacets ? 1 : 0),
-          GROUPS_AT_ONCE,
-          limits,
-          caller,
-          (position) => {
-            const condition = conditions[position];
-            return condition === undefined
-              ? run(queries, { page: 1, hitsPerPage: 0, ...facets })
-              : run(
-                  queries.map((query) => among(query, condition)),
-                  { page: 1, hitsPerPage: grouping.hits },
-                );
-          },
-        ),
-      start: ['"hits":[]'],
-      facetMembers: ['facetsByIndex', 'facetDistribution', 'facetStats'],
-    };
-    return groupedSearch(grouping, lists, limits);
-  }
-
-  /** Values of an attribute that is not displayed would show which documents share one. */
-  #checkShown(uids: readonly string[], attribute: string): void {
-    for (const uid of uids) {
-      const displayed = this.#parts.settings(uid)?.displayedAttributes ?? null;
-      if (!listed(displayed, attribute)) throw notDisplayed(attribute);
-    }
-  }
-
   /** The queries of a multi-search, each with its own response. */
   separate(queries: readonly MultiSearchQuery[], caller: SearchCaller): Promise<SearchResponse[]> {
     const { local, network } = this.#parts;
-    if (queries.some(({ groupBy }) => isGiven(groupBy))) return this.#oneByOne(queries, caller);
     const isNetwork = queries.some(({ useNetwork }) => useNetwork === true);
     return this.#execute({
       ...{ kind: 'multi-search', describe: () => askedOfMany(queries, false), caller },
@@ -246,58 +120,43 @@ export class SearchPipeline {
     });
   }
 
-  /** The queries of a multi-search of which some are grouped. */
-  #oneByOne(queries: readonly MultiSearchQuery[], caller: SearchCaller): Promise<SearchResponse[]> {
-    return severally(queries.length, 1, this.#parts.limits, caller, async (position) => {
-      const query = queries[position]!;
-      const { indexUid, federationOptions: _, ...params } = query;
-      const begun = performance.now();
-      try {
-        if (!isGiven(query.groupBy)) return (await this.separate([query], caller))[0]!;
-        const shown = { shownUid: indexUid };
-        const response = await this.#grouped(indexUid, params, caller, shown);
-        return { ...response, durationMs: performance.now() - begun };
-      } catch (error) {
-        throw ofQuery(error, position);
-      }
-    });
-  }
-
   /** The queries of a multi-search, merged into one list. */
-  federated(
+  async federated(
     queries: readonly MultiSearchQuery[],
     given: Federation,
     caller: SearchCaller,
-  ): Promise<SearchResponse> {
-    if (isGiven(given.groupBy)) return this.#federatedGroups(queries, given, caller);
-    // A list to be merged with those of other servers has no fixed positions.
-    return this.#merged(queries, given, caller, { isPinned: !asksOthers(queries) });
-  }
-
-  #merged(
-    queries: readonly MultiSearchQuery[],
-    given: Federation,
-    caller: SearchCaller,
-    options: { isPinned: boolean; hitSpans?: boolean },
   ): Promise<SearchResponse> {
     const { local, network } = this.#parts;
-    const { showPerformanceDetails, groupBy: _, facetsPer: _per, ...federation } = given;
+    const uids = queries.map(({ indexUid }) => indexUid);
+    const { groupBy, ...plain } = this.#grouped(uids, given);
+    const isGrouped = isGiven(groupBy);
+    const federation = isGrouped ? { ...plain, ...bestHits(groupBy), groupBy } : plain;
     const isNetwork = asksOthers(queries) || network.isAskedBy(caller);
     return this.#one({
       ...{ kind: 'multi-search', describe: () => askedOfMany(queries, true), caller, federation },
       ...{ queries: queries.map(askedQuery), isMulti: true },
-      // Groups have hits that are not hydrated.
-      ...{ isPinned: options.isPinned, isHydrated: options.hitSpans !== true },
-      shown: [showPerformanceDetails === true],
-      run: async (resolved, isHydrated) => {
-        const more = { hitSpans: isHydrated || options.hitSpans === true };
-        return [
-          isNetwork
-            ? await network.federated(resolved, federation, caller, more)
-            : await local.federated(resolved, federation, caller, more),
-        ];
-      },
+      // Groups, and a list to be merged with those of other servers, have no fixed positions.
+      ...{ isPinned: !isGrouped && !asksOthers(queries), isHydrated: !isGrouped },
+      shown: [given.showPerformanceDetails === true],
+      run: async (resolved, hitSpans) => [
+        await (isNetwork ? network : local).federated(resolved, federation, caller, { hitSpans }),
+      ],
     });
+  }
+
+  /**
+   * The search with the defaults of its groups, if it has any. Values of an attribute that is not
+   * displayed would show which documents share one.
+   */
+  #grouped<T extends Groupable>(uids: readonly string[], given: T): ReturnType<typeof grouped<T>> {
+    const search = grouped(given);
+    if (!isGiven(search.groupBy)) return search;
+    const { attribute } = search.groupBy;
+    for (const uid of uids) {
+      const displayed = this.#parts.settings(uid)?.displayedAttributes ?? null;
+      if (!listed(displayed, attribute)) throw notDisplayed(attribute);
+    }
+    return search;
   }
 
   facetSearch(
@@ -321,14 +180,13 @@ export class SearchPipeline {
 
   similar(uid: string, given: SimilarRequest, caller: SearchCaller): Promise<SearchResponse> {
     const { local, network } = this.#parts;
-    const { showPerformanceDetails, ...params } = given;
     const describe = ([request]: readonly Query[]): object => ({
-      ...{ index: uid, limit: params.limit },
+      ...{ index: uid, limit: given.limit },
       filtered: (request!.filter ?? null) !== null,
     });
     return this.#one({
-      ...{ kind: 'similar', describe, caller, queries: [{ uid, params }] },
-      shown: [showPerformanceDetails === true],
+      ...{ kind: 'similar', describe, caller, queries: [{ uid, params: given }] },
+      shown: [given.showPerformanceDetails === true],
       run: async ([query]) => [
         query!.useNetwork === true
           ? await network.similar(uid, query!, caller)
@@ -372,8 +230,8 @@ export class SearchPipeline {
     if (isMulti) checkAccess(uids, federation, caller.access);
     const resolved: T[] = [];
     for (const [n, { uid, params }] of queries.entries()) {
-      const allowed = restricted(uid, params, caller.access);
       try {
+        const allowed = restricted(uid, this.#grouped([uid], params), caller.access);
         const plain = hasForeign(allowed.filter)
           ? { ...allowed, filter: await foreign.filter(uid, allowed.filter, caller) }
           : allowed;
@@ -386,16 +244,16 @@ export class SearchPipeline {
   }
 
   /**
-   * Adds the pins of the rules in force to the parameters. With several servers there are no fixed
-   * positions.
+   * Adds the pins of the rules in force to the parameters. With several servers, and in groups,
+   * there are no fixed positions.
    */
   #pinned<T extends Query>(
     indexUid: string,
     query: T,
-    { q, filter, useNetwork }: Query,
+    { q, filter, useNetwork, groupBy }: Query,
     { proxied }: SearchCaller,
   ): T {
-    if (useNetwork === true || proxied) return query;
+    if (useNetwork === true || proxied || isGiven(groupBy)) return query;
     const pins = this.#parts.pins({ indexUid, q, filter });
     return pins.length === 0 ? query : { ...query, pins };
   }
@@ -416,6 +274,5 @@ export class SearchPipeline {
 }
 
 function askedQuery(query: MultiSearchQuery): Asked<MultiSearchQuery> {
-  const { showPerformanceDetails: _, groupBy: _groups, facetsPer: _per, ...params } = query;
-  return { uid: query.indexUid, params };
+  return { uid: query.indexUid, params: query };
 }

@@ -1,22 +1,27 @@
 /**
- * `groupBy` in lists of several queries or servers (docs/behaviour/groups.md); the engine makes the
- * groups of one search of this server (`native/search/groups.cc`). The groups of a page are the
- * hits of a search with `distinct`; the hits of each group are those of the same search among the
- * documents with its value.
+ * `groupBy` (docs/behaviour/groups.md). The engine makes the groups of this server
+ * (`native/search/federation/groups.cc`), this file those of several servers: the groups of a page
+ * are the hits of a search with `distinct`; the further hits of each group are those of the same
+ * search among the documents with its value.
  */
 import { combineFilters } from '../auth/tenant-token.ts';
 import { membersAt } from '../base/json-spans.ts';
 import { ApiError } from '../contract/errors.ts';
 import { quotedInFilter } from '../contract/filters.ts';
 import { isGiven } from '../contract/settings/setting.ts';
-import { completeGroupBy, type Groupable, type SearchRequest } from '../contract/search.ts';
+import {
+  completeGroupBy,
+  type Groupable,
+  type GroupBy,
+  type SearchRequest,
+} from '../contract/search.ts';
 import type { RequestLimits } from '../contract/limits.ts';
 import { joined, type SearchResponse } from './response.ts';
 
 type Scalar = string | number | boolean;
 
-interface Grouping {
-  attribute: string;
+/** `groupBy` with its defaults. */
+export interface Grouping extends GroupBy {
   hits: number;
   limit: number;
   page: number;
@@ -26,10 +31,14 @@ interface Grouping {
 /** The lists of hits that make a grouped search. */
 export interface GroupedLists {
   hasFacets: boolean;
+  /** Ranks of hits among the documents of a group differ from those in the whole list. */
+  isHybrid: boolean;
   /** The best hit of each group of the page. */
   best: (withFacets: boolean) => Promise<SearchResponse>;
-  /** The first hits that meet each condition; then facets without hits, if they are asked. */
-  rest: (conditions: readonly string[], withFacets: boolean) => Promise<SearchResponse[]>;
+  /** The first hits that meet a condition. */
+  among: (condition: string) => Promise<SearchResponse>;
+  /** The facets of all hits. */
+  facets: () => Promise<SearchResponse>;
   /** Members at the start of the response, and names of those that come from the lists. */
   start: string[];
   facetMembers: readonly string[];
@@ -38,7 +47,13 @@ export interface GroupedLists {
 /** A group of the page: the values of its best hit. None: that hit is the whole group. */
 interface Group {
   values: Scalar[];
-  hit: string;
+  hit: Hit;
+}
+
+interface Hit {
+  text: string;
+  /** What identifies its document, or its text. */
+  document: string;
 }
 
 /** The parameters that say which hits of a list are returned, or once per value. */
@@ -52,18 +67,19 @@ const WINDOW = [
   'rerank',
 ] as const;
 
-export function groupingOf({ groupBy, facetsPer }: Groupable): Grouping {
-  return { ...completeGroupBy(groupBy!), facetsPer: facetsPer ?? 'document' };
-}
-
-/** The search without its groups. Throws `ApiError` for parameters that it does not take. */
-export function ungrouped<T extends Groupable>(search: T): Omit<T, 'groupBy' | 'facetsPer'> {
-  const { groupBy: _, facetsPer: _per, ...base } = search;
+/**
+ * The search with the defaults of its groups, if it has any. Throws `ApiError` for parameters that
+ * these do not take.
+ */
+export function grouped<T extends Groupable>(search: T): T & { groupBy?: Grouping | null } {
+  const { facetsPer, showPerformanceDetails, groupBy, ...base } = search;
+  if (!isGiven(groupBy)) return base as T & { groupBy?: null };
   const given =
     WINDOW.find((name) => isGiven(search[name])) ??
-    (search.showPerformanceDetails === true ? 'showPerformanceDetails' : undefined);
+    (showPerformanceDetails === true ? 'showPerformanceDetails' : undefined);
   if (given !== undefined) throw refused(`\`groupBy\` cannot be combined with \`${given}\``);
-  return base;
+  const grouping = { ...completeGroupBy(groupBy), facetsPer: facetsPer ?? 'document' };
+  return { ...(base as T), groupBy: grouping };
 }
 
 function refused(reason: string): ApiError {
@@ -94,25 +110,15 @@ export function among<T extends SearchRequest>(search: T, condition: string): T 
   return { ...search, filter: combineFilters(search.filter, condition) };
 }
 
-/** The searches for the hits that meet each condition; then one for facets, if they are asked. */
-export function searchesOf(
-  base: SearchRequest,
-  conditions: readonly string[],
-  hitsPerPage: number,
-  withFacets: boolean,
-): SearchRequest[] {
-  const window = { facets: null, page: 1, hitsPerPage };
-  const searches = conditions.map((condition): SearchRequest => ({
-    ...among(base, condition),
-    ...window,
-  }));
-  return withFacets ? [...searches, { ...base, page: 1, hitsPerPage: 0 }] : searches;
-}
-
+/** @param several runs searches; few concurrently */
 export async function groupedSearch(
   grouping: Grouping,
   lists: GroupedLists,
   limits: RequestLimits,
+  several: (
+    count: number,
+    run: (position: number) => Promise<SearchResponse>,
+  ) => Promise<SearchResponse[]>,
 ): Promise<SearchResponse> {
   const { attribute, limit, page } = grouping;
   const perGroup = grouping.facetsPer === 'group';
@@ -124,8 +130,11 @@ export async function groupedSearch(
       const list = values.map((value) => quotedInFilter(String(value))).join(', ');
       return `${quotedInFilter(attribute)} IN [${list}]`;
     });
-  const found = await lists.rest(conditions, !perGroup && lists.hasFacets);
-  const texts = groupTexts(groups, found);
+  const counts = !perGroup && lists.hasFacets;
+  const found = await several(conditions.length + (counts ? 1 : 0), (n) =>
+    n === conditions.length ? lists.facets() : lists.among(conditions[n]!),
+  );
+  const texts = groupTexts(groups, lists.isHybrid, grouping.hits, found);
   const facets = perGroup ? best : found[conditions.length];
   const totalGroups = totalOf(best);
   const heads = [best, ...found].map(({ head }) => head);
@@ -156,22 +165,33 @@ export async function groupedSearch(
 function groupsIn(response: SearchResponse, attribute: string): Group[] {
   return hitsIn(response).map((hit) => {
     const values = new Set<Scalar>();
-    collectAt(JSON.parse(hit) as unknown, attribute, values);
+    collectAt(JSON.parse(hit.text) as unknown, attribute, values);
     return { values: [...values], hit };
   });
 }
 
-/** @param found the hits of each group that has values */
-function groupTexts(groups: readonly Group[], found: readonly SearchResponse[]): string[] {
+/**
+ * @param isHybrid the best hit of a group comes first as it is, then others in their order
+ * @param count hits of each group
+ * @param found the hits of each group that has values
+ */
+function groupTexts(
+  groups: readonly Group[],
+  isHybrid: boolean,
+  count: number,
+  found: readonly SearchResponse[],
+): string[] {
   let next = 0;
   return groups.map(({ values, hit }): string => {
     const response = values.length === 0 ? undefined : found[next++];
     const own = response === undefined ? [] : hitsIn(response);
+    const others = own.filter(({ document }) => document !== hit.document);
     // Its value may be longer than what a filter compares: then the group is its best hit alone.
-    const shown = own.length === 0 ? [hit] : own;
+    const hits = isHybrid || own.length === 0 ? [hit, ...others].slice(0, count) : own;
+    const texts = hits.map(({ text }) => text).join(',');
     const value = JSON.stringify(values.length > 1 ? values : (values[0] ?? null));
     const total = response === undefined ? 1 : Math.max(totalOf(response), 1);
-    return `{"value":${value},"totalHits":${total},"hits":[${shown.join(',')}]}`;
+    return `{"value":${value},"totalHits":${total},"hits":[${texts}]}`;
   });
 }
 
@@ -188,12 +208,13 @@ function memberOf({ bytes, head }: SearchResponse, name: string): string | undef
   return member && text.slice(member.begin, member.end);
 }
 
-/** The texts of the hits of a response. */
-function hitsIn({ bytes, head }: SearchResponse): string[] {
-  const spans = head.hitSpans ?? new Uint32Array();
-  return Array.from({ length: spans.length / 2 }, (_, n) =>
-    bytes.toString('utf8', spans[2 * n], spans[2 * n + 1]),
-  );
+/** The hits of a response. */
+function hitsIn({ bytes, head }: SearchResponse): Hit[] {
+  const { hitSpans: spans = new Uint32Array(), hitDocuments = [] } = head;
+  return Array.from({ length: spans.length / 2 }, (_, n) => {
+    const text = bytes.toString('utf8', spans[2 * n], spans[2 * n + 1]);
+    return { text, document: hitDocuments[n] || text };
+  });
 }
 
 /** Adds the values of a document at a dotted path, those of lists one by one. */

@@ -1,4 +1,7 @@
-/** Groups of random searches: their best hits are those that `distinct` keeps. */
+/**
+ * Groups of random searches, of one index and merged: their best hits are those that `distinct`
+ * keeps.
+ */
 import assert from 'node:assert/strict';
 import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
 import { mulberry } from '../support/random.ts';
@@ -73,6 +76,11 @@ describe(`groups and distinct (GANNET_SEED=${SEED})`, function () {
     };
     await server.finish('PATCH', '/indexes/things/settings', { body: settings });
     await server.finish('POST', '/indexes/things/documents', { body: documents });
+    // Other documents with the same values, some with the same ids.
+    await server.finish('PATCH', '/indexes/others/settings', { body: settings });
+    await server.finish('POST', '/indexes/others/documents', {
+      body: documents.slice(20).map((row) => ({ ...row, id: row.id + 30, title: words(2) })),
+    });
   });
   after(() => server?.close());
 
@@ -88,7 +96,8 @@ describe(`groups and distinct (GANNET_SEED=${SEED})`, function () {
     const all = { page: 1, hitsPerPage: 1000 };
     const ratio = hybrid?.semanticRatio ?? 1;
     if (hybrid === undefined || ratio === 1 || body.q === '') return call({ ...body, ...all });
-    if (hybrid.minScore !== undefined || hybrid.fusion === 'rrf') return call({ ...body, ...all });
+    const isFused = hybrid.fusion === 'rrf' || body['matchingStrategy'] === 'natural';
+    if (hybrid.minScore !== undefined || isFused) return call({ ...body, ...all });
     const page = { distinct: attribute, page: 1, hitsPerPage: limit };
     const { hits } = await call({ ...byWords, ...page });
     const isEnough =
@@ -128,6 +137,64 @@ describe(`groups and distinct (GANNET_SEED=${SEED})`, function () {
         assert.equal(totalHits, further.length + 1, at);
         const ids = (some: Row[]): number[] => some.map(({ id }) => id);
         assert.deepEqual(ids(shown.slice(1)), ids(further.slice(0, hits - 1)), at);
+      }
+    }
+  });
+
+  it('are the same hits of merged lists', async () => {
+    const merged = async (queries: object[], federation: object): Promise<any> => {
+      const body = { queries, federation };
+      const { status, json } = await server.call('POST', '/multi-search', { body });
+      assert.equal(status, 200, JSON.stringify([body, json]));
+      return json;
+    };
+    for (let n = 0; n < SEARCHES; n++) {
+      const attribute = pick(['kind', 'tags'] as const);
+      const [limit, hits, page] = [1 + number(8), pick([1, 2, 3, 100]), 1 + number(3)];
+      const sort = pick([{}, { sort: ['size:asc'] }]);
+      const queries = Array.from({ length: 1 + number(3) }, () => {
+        const { facets: _, sort: _sort, ...query } = search();
+        // A list of all documents cannot be compared with one that is ordered by words.
+        query.q ||= pick(WORDS);
+        // Words are never enough.
+        const { hybrid } = query;
+        if (hybrid?.fusion === undefined && hybrid?.minScore === undefined && hybrid) {
+          hybrid.semanticRatio = pick([0.7, 1]);
+        }
+        const federationOptions = { weight: pick([1, 1, 0.5]) };
+        return { ...query, ...sort, indexUid: pick(['things', 'others']), federationOptions };
+      });
+      const facets = { facetsByIndex: { [queries[0]!.indexUid]: ['kind', 'size'] } };
+      const groupBy = { attribute, limit, hits, page };
+      const at = JSON.stringify({ queries, groupBy });
+      const grouped = await merged(queries, { groupBy, ...facets });
+      const window = { distinct: attribute, page, hitsPerPage: limit };
+      const kept = await merged(queries, { ...window, ...facets });
+      assert.equal(grouped.totalGroups, kept.totalHits, at);
+      assert.deepEqual(
+        grouped.groups.map((group: any) => group.hits[0]),
+        kept.hits,
+        at,
+      );
+      const perGroup = await merged(queries, { groupBy, ...facets, facetsPer: 'group' });
+      assert.deepEqual(perGroup.facetsByIndex, kept.facetsByIndex, at);
+      const list = await merged(queries, { page: 1, hitsPerPage: 1000, ...facets });
+      assert.deepEqual(grouped.facetsByIndex, list.facetsByIndex, at);
+      for (const { value, totalHits, hits: shown } of grouped.groups) {
+        const [best] = shown;
+        const own = valuesOf(best, attribute);
+        assert.deepEqual(value, own.length > 1 ? own : (own[0] ?? null), at);
+        const nameOf = ({ id, _federation }: any): string => `${_federation.indexUid} ${id}`;
+        const further = list.hits.filter(
+          (hit: Row) =>
+            nameOf(hit) !== nameOf(best) &&
+            valuesOf(hit, attribute).some((one) => own.includes(one)),
+        );
+        assert.equal(totalHits, further.length + 1, at);
+        assert.deepEqual(shown.slice(1).map(nameOf), further.slice(0, hits - 1).map(nameOf), at);
+        if (list.hits.length < 1000) {
+          assert.deepEqual(shown.slice(1), further.slice(0, hits - 1), at);
+        }
       }
     }
   });

@@ -530,6 +530,52 @@ describe(`Searches of the whole network (seed ${SEED})`, () => {
       assert.equal(given.json.semanticHitCount, wanted.json.semanticHitCount);
     });
 
+    it('group hits under those that `distinct` keeps', async function () {
+      this.timeout(60_000);
+      let asked = cluster.servers[0]!;
+      const call = async (at: string, body: object): Promise<any> => {
+        const { status, json } = await asked.call('POST', at, { body });
+        assert.equal(status, 200, JSON.stringify([body, json]));
+        assert.deepEqual(json.remoteErrors, {});
+        return json;
+      };
+      for (let n = 0; n < SEARCHES / 4; n++) {
+        // Equal hits of the server that is asked come first.
+        asked = pick(cluster.servers);
+        const query = {
+          ...{ q: `${pick(WORDS)} ${pick(WORDS)}`, vector: [random() - 0.5, random() - 0.5, 0.1] },
+          hybrid: {
+            ...{ embedder: 'own', semanticRatio: pick([0.3, 0.7, 1]) },
+            ...(chance(0.7) && { fusion: 'rrf' }),
+          },
+          ...{ showRankingScore: true, useNetwork: true },
+        };
+        const [limit, hits, page] = [pick([1, 3, 20]), pick([1, 2, 50]), pick([1, 1, 2])];
+        const groupBy = { attribute: 'size', limit, hits, page };
+        const window = { distinct: 'size', page, hitsPerPage: limit };
+        const queries = [{ ...query, indexUid: uid }];
+        for (const [grouped, kept] of [
+          [
+            await call(`${path}/search`, { ...query, groupBy }),
+            await call(`${path}/search`, { ...query, ...window }),
+          ],
+          [
+            await call('/multi-search', { queries, federation: { groupBy } }),
+            await call('/multi-search', { queries, federation: window }),
+          ],
+        ]) {
+          const about = JSON.stringify({ ...query, groupBy });
+          const heads = grouped.groups.map((group: any) => group.hits[0]);
+          assert.deepEqual(heads, kept.hits, about);
+          assert.equal(grouped.totalGroups, kept.totalHits, about);
+          for (const { totalHits, hits: shown } of grouped.groups) {
+            assert.equal(new Set(shown.map(({ id }: any) => id)).size, shown.length, about);
+            assert.equal(shown.length, Math.min(totalHits, hits), about);
+          }
+        }
+      }
+    });
+
     it('fuse by ranks what `natural` finds as when that is named', async () => {
       const hits = async (strategy: object, fusion?: string): Promise<object[]> => {
         const hybrid = { embedder: 'own', semanticRatio: 0.7, ...(fusion && { fusion }) };

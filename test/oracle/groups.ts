@@ -3,14 +3,7 @@
  */
 import { DEFAULT_LIMITS } from '../../src/contract/limits.ts';
 import type { SearchRequest } from '../../src/contract/search.ts';
-import {
-  bestHits,
-  groupedSearch,
-  groupingOf,
-  searchesOf,
-  showing,
-  ungrouped,
-} from '../../src/search/groups.ts';
+import { among, bestHits, grouped, groupedSearch, showing } from '../../src/search/groups.ts';
 import type { SearchResponse } from '../../src/search/response.ts';
 import type { Document } from './corpus.ts';
 import type { Body, Oracle, SearchParams } from './engine.ts';
@@ -22,27 +15,28 @@ export async function groupsOfEngine(
   params: SearchParams,
   search: (params: SearchRequest) => Promise<SearchResponse>,
 ): Promise<Body> {
-  const grouping = groupingOf(params as SearchRequest);
-  const base: SearchRequest = ungrouped(params as SearchRequest);
+  const { groupBy, facets, ...base } = grouped(params as SearchRequest);
+  const { hits: hitsPerPage, attribute } = groupBy!;
   const response = await groupedSearch(
-    grouping,
+    groupBy!,
     {
-      hasFacets: (base.facets ?? []).length > 0,
+      hasFacets: (facets ?? []).length > 0,
+      isHybrid: false,
       best: (withFacets) => {
-        const shown = { ...showing(base, grouping.attribute), ...bestHits(grouping) };
-        return search({ ...shown, facets: withFacets ? base.facets! : null });
+        const shown = { ...showing(base, attribute), ...bestHits(groupBy!) };
+        return search(withFacets ? { ...shown, facets: facets! } : shown);
       },
-      rest: async (conditions, withFacets) => {
-        const out: SearchResponse[] = [];
-        for (const one of searchesOf(base, conditions, grouping.hits, withFacets)) {
-          out.push(await search(one));
-        }
-        return out;
-      },
+      among: (condition) => search({ ...among(base, condition), page: 1, hitsPerPage }),
+      facets: () => search({ ...base, facets: facets!, page: 1, hitsPerPage: 0 }),
       start: [`"hits":[],"query":${JSON.stringify(base.q ?? '')}`],
       facetMembers: ['facetDistribution', 'facetStats'],
     },
     DEFAULT_LIMITS,
+    async (count, run) => {
+      const out: SearchResponse[] = [];
+      for (let n = 0; n < count; n++) out.push(await run(n));
+      return out;
+    },
   );
   return JSON.parse(String(response.bytes)) as Body;
 }

@@ -9,17 +9,6 @@
 namespace gannet::search {
 namespace {
 
-// The documents of an index that count; empty if no query searches it.
-DocSet CandidatesOf(const SearchedIndex& index, const Federation& federation) {
-  std::vector<const DocSet*> sets;
-  for (const uint32_t number : index.queries)
-    sets.push_back(&federation.queries[number].run->candidates());
-  DocSet candidates = DocSet::Union(sets);
-  if (!index.rejected.empty()) candidates -= index.rejected;
-  if (!index.pinned.empty()) candidates = candidates | index.pinned;
-  return candidates;
-}
-
 // Facets to be merged must have the same order.
 Status CheckOrders(const FacetsByIndex& facets) {
   struct Known {
@@ -74,6 +63,16 @@ void AppendMerged(const FacetsByIndex& facets, std::optional<uint64_t> values_ma
 }
 
 }  // namespace
+
+DocSet CandidatesOf(const SearchedIndex& index, const Federation& federation) {
+  std::vector<const DocSet*> sets;
+  for (const uint32_t number : index.queries)
+    sets.push_back(&federation.queries[number].run->candidates());
+  DocSet candidates = DocSet::Union(sets);
+  if (!index.rejected.empty()) candidates -= index.rejected;
+  if (!index.pinned.empty()) candidates = candidates | index.pinned;
+  return candidates;
+}
 
 uint64_t TotalOf(const Federation& federation) {
   uint64_t total = 0;

@@ -14,6 +14,9 @@
 
 namespace gannet::search {
 
+// The documents of an index that count; empty if no query searches it. REQUIRES: as TotalOf.
+DocSet CandidatesOf(const SearchedIndex& index, const Federation& federation);
+
 // The number of documents that count, over all indexes. REQUIRES: the lists are merged.
 uint64_t TotalOf(const Federation& federation);
 

@@ -261,6 +261,9 @@ class ResponseMerge {
       if (&ranked != &page_[0]) out_ += ',';
       const ServerHit& hit = *ranked.hit;
       head_.hit_queries.push_back(static_cast<uint32_t>(hit.position));
+      head_.hit_documents.push_back(hit.document.empty()
+                                        ? std::string()
+                                        : std::string(hit.index_uid) + std::string(hit.document));
       head_.hit_spans.push_back(static_cast<uint32_t>(out_.size()));
       if (shows_origin) {
         out_ += hit.text.substr(0, hit.source_begin);

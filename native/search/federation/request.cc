@@ -30,6 +30,7 @@ FederatedRequest FederatedRequest::FromJson(const json::Value& object) {
   const json::Value& federation = object["federation"];
   request.window = MergedWindow::FromJson(federation);
   if (federation["distinct"].is_string()) request.distinct = federation["distinct"].string();
+  if (federation["groupBy"].is_object()) request.group = GroupBy::FromJson(federation["groupBy"]);
   for (const auto& [uid, list] : federation["facetsByIndex"].members())
     request.facets_by_index.push_back({uid, list.Strings()});
   const json::Value& merge = federation["mergeFacets"];

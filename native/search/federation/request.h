@@ -53,6 +53,7 @@ struct FederatedRequest {
 
   MergedWindow window;
   std::optional<std::string> distinct;  // over all indexes
+  std::optional<GroupBy> group;         // of the hits, which are distinct by its attribute
   std::vector<Query> queries;
   std::vector<std::string> other_indexes;  // only their facet lists are checked
   std::vector<FacetList> facets_by_index;

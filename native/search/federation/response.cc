@@ -8,25 +8,13 @@
 #include "base/json.h"
 #include "base/uuid.h"
 #include "search/response.h"
+#include "search/federation/groups.h"
 #include "search/federation/merge_keys.h"
 #include "search/hits.h"
 #include "search/ranking/score_details.h"
 
 namespace gannet::search {
 namespace {
-
-// Appends the member `_federation` of a hit.
-Status AppendSource(const FederatedQuery& query, const RankedHit& hit, bool for_merging,
-                    std::string& out) {
-  out += "\"_federation\":{\"indexUid\":";
-  AppendJsonString(out, query.uid);
-  AppendNumber("queriesPosition", query.position, out);
-  out += ",\"weightedRankingScore\":";
-  AppendJsonFloat(out, hit.pin == nullptr ? hit.key->global : query.weight);
-  if (for_merging) GANNET_RETURN_IF_ERROR(AppendMergeKeys(query, hit, out));
-  out += '}';
-  return Status::Ok();
-}
 
 Status AppendPageHits(const FederatedRequest& request, const Federation& federation,
                       const std::vector<RankedHit>& page, ResponseHead& head, std::string& out) {
@@ -50,6 +38,19 @@ Status AppendPageHits(const FederatedRequest& request, const Federation& federat
   return Status::Ok();
 }
 
+// Whether a query had to do without its vector.
+bool LacksVector(const Federation& federation) {
+  const auto& queries = federation.queries;
+  return std::any_of(queries.begin(), queries.end(),
+                     [](const FederatedQuery& query) { return query.run->lacks_vector(); });
+}
+
+Status HealthOf(const Federation& federation) {
+  for (const auto& [uid, index] : federation.indexes)
+    GANNET_RETURN_IF_ERROR(index.snapshot->Health());
+  return Status::Ok();
+}
+
 // Appends the number of hits found by vectors, whether one was missing, and the vectors used.
 void AppendVectors(const Federation& federation, const std::vector<RankedHit>& page,
                    std::string& out) {
@@ -62,9 +63,7 @@ void AppendVectors(const Federation& federation, const std::vector<RankedHit>& p
     });
     AppendNumber("semanticHitCount", static_cast<uint64_t>(count), out);
   }
-  AppendDegraded(std::any_of(queries.begin(), queries.end(),
-                             [](const FederatedQuery& query) { return query.run->lacks_vector(); }),
-                 out);
+  AppendDegraded(LacksVector(federation), out);
   bool first = true;
   for (const FederatedQuery& query : queries) {
     if (!query.run->request().retrieve_vectors || query.run->query_vector() == nullptr) continue;
@@ -85,6 +84,18 @@ uint64_t CutoffMsOf(const Federation& federation) {
 }
 
 }  // namespace
+
+Status AppendSource(const FederatedQuery& query, const RankedHit& hit, bool for_merging,
+                    std::string& out) {
+  out += "\"_federation\":{\"indexUid\":";
+  AppendJsonString(out, query.uid);
+  AppendNumber("queriesPosition", query.position, out);
+  out += ",\"weightedRankingScore\":";
+  AppendJsonFloat(out, hit.pin == nullptr ? hit.key->global : query.weight);
+  if (for_merging) GANNET_RETURN_IF_ERROR(AppendMergeKeys(query, hit, out));
+  out += '}';
+  return Status::Ok();
+}
 
 Result<SearchResponse> WriteFederatedResponse(const FederatedRequest& request,
                                               const Federation& federation, const MergedList& list,
@@ -110,8 +121,36 @@ Result<SearchResponse> WriteFederatedResponse(const FederatedRequest& request,
   AppendNumber("processingTimeMs", head.processing_time_ms, out);
   out += '}';
   GANNET_RETURN_IF_ERROR(CheckResponseSize(out, request.response_bytes_max));
-  for (const auto& [uid, index] : federation.indexes)
-    GANNET_RETURN_IF_ERROR(index.snapshot->Health());
+  GANNET_RETURN_IF_ERROR(HealthOf(federation));
+  return SearchResponse{std::move(out), std::move(head)};
+}
+
+Result<SearchResponse> WriteFederatedGroups(const FederatedRequest& request,
+                                            const Federation& federation, const MergedList& list,
+                                            const Caller& caller) {
+  Groups groups(federation, *request.group, request.response_bytes_max);
+  std::string texts;
+  GANNET_RETURN_IF_ERROR(groups.Append(list.page, texts));
+  std::unique_ptr<Groups::Found> all;
+  if (!request.facets_by_index.empty() && !request.group->facets_per_group) {
+    GANNET_ASSIGN_OR_RETURN(all, groups.Candidates());
+  }
+  GANNET_ASSIGN_OR_RETURN(const FacetsByIndex facets,
+                          CountFacets(request, all ? all->federation : federation));
+  ResponseHead head;
+  SetTimes(caller, CutoffMsOf(federation), head);
+  head.total_hits = TotalOf(federation);
+  std::string out = "{\"hits\":[]";
+  AppendNumber("processingTimeMs", head.processing_time_ms, out);
+  out += ",\"groups\":[" + texts + ']';
+  AppendNumber("totalGroups", *head.total_hits, out);
+  AppendNumber("page", request.window.requested.page, out);
+  AppendNumber("limit", request.window.requested.per_page, out);
+  AppendFacets(request, facets, out);
+  AppendDegraded(LacksVector(federation), out);
+  out += '}';
+  GANNET_RETURN_IF_ERROR(CheckResponseSize(out, request.response_bytes_max));
+  GANNET_RETURN_IF_ERROR(HealthOf(federation));
   return SearchResponse{std::move(out), std::move(head)};
 }
 

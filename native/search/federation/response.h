@@ -16,4 +16,14 @@ Result<SearchResponse> WriteFederatedResponse(const FederatedRequest& request,
                                               const Federation& federation, const MergedList& list,
                                               const FacetsByIndex& facets, const Caller& caller);
 
+// The same with groups. list: the best hits, which are distinct by the attribute.
+// Invalid: also as CountFacets.
+Result<SearchResponse> WriteFederatedGroups(const FederatedRequest& request,
+                                            const Federation& federation, const MergedList& list,
+                                            const Caller& caller);
+
+// Appends the member `_federation` of a hit. Corruption: a stored document is damaged.
+Status AppendSource(const FederatedQuery& query, const RankedHit& hit, bool for_merging,
+                    std::string& out);
+
 }  // namespace gannet::search

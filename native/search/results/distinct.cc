@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "base/json_reader.h"
 #include "bitmap/postings_codec.h"
 
 namespace gannet::search {
@@ -21,6 +22,41 @@ Distinct::Distinct(const index::Snapshot& snapshot, std::string_view field) : sn
   }
 }
 
+void Distinct::Column::Add(ValueOrdinal value, DocSet& documents) const {
+  const std::string_view postings = reader->postings(value);
+  if (segment->all_live()) {
+    UnionPostingsInto(postings, documents);
+  } else {
+    IntersectPostings(postings, segment->live, documents);
+  }
+}
+
+void Distinct::Column::AddNumber(double number, DocSet& documents) const {
+  if (reader == nullptr) return;
+  const uint32_t at = reader->LowerNumber(number);
+  if (at < reader->UpperNumber(number)) Add(at, documents);
+}
+
+void Distinct::Column::AddString(std::string_view string, DocSet& documents) const {
+  if (reader == nullptr) return;
+  const uint32_t at = reader->LowerString(string);
+  if (at < reader->string_count() && reader->string(at) == string)
+    Add(reader->number_count() + at, documents);
+}
+
+void Distinct::WithValuesInto(const std::vector<std::string>& values, DocSet& documents) const {
+  for (const std::string& value : values) {
+    const std::string_view text = std::string_view(value).substr(1);
+    for (const Column& column : columns_) {
+      if (value[0] == 'n') {
+        column.AddNumber(json::NumberValue(text), documents);
+      } else {
+        column.AddString(text, documents);
+      }
+    }
+  }
+}
+
 void Distinct::ValuesOfInto(DocId kept, DocSet& excluded) const {
   const Column* own = nullptr;
   for (const Column& column : columns_) {
@@ -30,30 +66,16 @@ void Distinct::ValuesOfInto(DocId kept, DocSet& excluded) const {
   const int64_t local = own->segment->text->Find(kept);
   if (local < 0) return;
   const bool was_excluded = excluded.Contains(kept);
-  const auto exclude = [&](const Column& column, ValueOrdinal value) {
-    const std::string_view postings = column.reader->postings(value);
-    if (column.segment->all_live()) {
-      UnionPostingsInto(postings, excluded);
-    } else {
-      IntersectPostings(postings, column.segment->live, excluded);
-    }
-  };
   own->reader->ForEachValue(static_cast<uint32_t>(local), [&](ValueOrdinal value) {
     const ColumnReader& reader = *own->reader;
     const bool is_number = value < reader.number_count();
     for (const Column& column : columns_) {
       if (&column == own) {
-        exclude(column, value);
-      } else if (column.reader != nullptr && is_number) {
-        const double number = reader.numbers()[value];
-        const uint32_t at = column.reader->LowerNumber(number);
-        if (at < column.reader->UpperNumber(number)) exclude(column, at);
-      } else if (column.reader != nullptr) {
-        const std::string_view string = reader.string(value - reader.number_count());
-        const uint32_t at = column.reader->LowerString(string);
-        if (at < column.reader->string_count() && column.reader->string(at) == string) {
-          exclude(column, column.reader->number_count() + at);
-        }
+        column.Add(value, excluded);
+      } else if (is_number) {
+        column.AddNumber(reader.numbers()[value], excluded);
+      } else {
+        column.AddString(reader.string(value - reader.number_count()), excluded);
       }
     }
   });

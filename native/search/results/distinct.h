@@ -27,11 +27,18 @@ class Distinct {
 
   // Adds every other live document that shares a value with `kept`.
   void ValuesOfInto(DocId kept, DocSet& excluded) const;
+  // Adds every live document with one of the values, in the form of federation/distinct_values.h.
+  void WithValuesInto(const std::vector<std::string>& values, DocSet& documents) const;
 
  private:
   struct Column {
     const index::SegmentView* segment;
     const segment::ColumnReader* reader;  // null: no document of the segment has a value
+
+    // Add the live documents with a value.
+    void Add(segment::ValueOrdinal value, DocSet& documents) const;
+    void AddNumber(double number, DocSet& documents) const;
+    void AddString(std::string_view string, DocSet& documents) const;
   };
 
   const index::Snapshot& snapshot_;

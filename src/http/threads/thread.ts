@@ -302,7 +302,6 @@ class Thread {
       pins: currentPins({ rules, aliases, enabled, clock: systemClock }),
       report: new SlowSearches(slowSearchMs, this.#logs.of('search')),
       settings,
-      limits,
     });
     return {
       services: {

@@ -49,8 +49,6 @@ export interface RunOptions {
   firstPage?: number | undefined;
   /** Heads include the positions of hits. */
   hitSpans?: boolean;
-  /** Written at the start of the response. */
-  indexUid?: string | undefined;
 }
 
 export interface SearchLoad {
@@ -147,14 +145,11 @@ export class LocalSearch {
     uid: string,
     params: SearchRequest,
     caller: SearchCaller,
-    { hitSpans, indexUid }: RunOptions = {},
+    { hitSpans }: RunOptions = {},
   ): Promise<SearchResponse> {
     return this.#queue.run((permit) => {
       const find = (): SearchedIndex => this.#entry(uid);
-      const more = {
-        ...{ responseBytesMax: this.#limits.responseBytes, hitSpans },
-        ...(indexUid !== undefined && { indexUid }),
-      };
+      const more = { responseBytesMax: this.#limits.responseBytes, hitSpans };
       return this.#one(permit, { uid, find, params }, more, caller);
     }, caller);
   }

@@ -14,9 +14,18 @@ import {
 } from '../../contract/search.ts';
 import { searchKind } from '../../contract/search-kind.ts';
 import type { SettingsObject } from '../../contract/settings.ts';
+import { isGiven } from '../../contract/settings/setting.ts';
 import type { EngineResult } from '../../engine/native.ts';
 import type { ResponseMerger, ServerResponse } from '../../engine/response-merger.ts';
 import type { Asker, FanOut, RemoteQuestion } from '../../network/fan-out.ts';
+import {
+  among,
+  bestHits,
+  groupedSearch,
+  type GroupedLists,
+  type Grouping,
+  showing,
+} from '../groups.ts';
 import type { SearchResponse } from '../response.ts';
 import type { EngineFacetMergeRequest, EngineMergeRequest, Faceting } from '../merge-request.ts';
 import type { NetworkDocuments } from '../network-documents.ts';
@@ -36,6 +45,13 @@ export interface NetworkServices {
   settings(uid: string): SettingsObject | undefined;
   limits: RequestLimits;
   merger: ResponseMerger;
+}
+
+interface WholeOptions {
+  /** Written at the start of the response. */
+  shownUid?: string;
+  /** Hits do not name the server they are from. */
+  hidesOrigin?: boolean;
 }
 
 /** A query with its position in the request. */
@@ -81,9 +97,7 @@ export class NetworkSearch {
   ): Promise<SearchResponse> {
     const { useNetwork: _, ...plain } = params;
     try {
-      return await this.#holding(caller, (holding) =>
-        this.#whole(uid, plain, holding, { hidesOrigin }),
-      );
+      return await this.#list(uid, plain, caller, { hidesOrigin });
     } catch (error) {
       throw ofWhole(error);
     }
@@ -204,8 +218,12 @@ export class NetworkSearch {
     caller: SearchCaller,
     options: RunOptions,
   ): Promise<SearchResponse> {
-    if (asksOthers(queries))
-      return this.#holding(caller, (holding) => this.#federated(queries, federation, holding));
+    const { groupBy } = federation;
+    if (asksOthers(queries)) {
+      return isGiven(groupBy)
+        ? this.#federatedGroups(queries, federation, groupBy as Grouping, caller)
+        : this.#holding(caller, (holding) => this.#federated(queries, federation, holding));
+    }
     const positioned = queries.map((query, n) => ({
       query,
       position: query.federationOptions?.queryPosition ?? n,
@@ -235,6 +253,46 @@ export class NetworkSearch {
     return this.#services.merger.merge(merging, responses);
   }
 
+  /** The groups of a federated search with some queries for other servers. */
+  #federatedGroups(
+    queries: readonly MultiSearchQuery[],
+    { facetsByIndex, mergeFacets }: Federation,
+    grouping: Grouping,
+    caller: SearchCaller,
+  ): Promise<SearchResponse> {
+    const facets = {
+      ...(facetsByIndex !== undefined && { facetsByIndex }),
+      ...(mergeFacets !== undefined && { mergeFacets }),
+    };
+    const run = (some: readonly MultiSearchQuery[], federation: Federation) =>
+      this.#holding(caller, (holding) => this.#federated(some, federation, holding));
+    return this.#groups(grouping, caller, {
+      hasFacets: Object.keys(facetsByIndex ?? {}).length > 0,
+      isHybrid: queries.some((query) => searchKind(query) === 'hybrid'),
+      best: (withFacets) =>
+        run(
+          queries.map((query) => showing(query, grouping.attribute)),
+          { ...bestHits(grouping), ...(withFacets && facets) },
+        ),
+      among: (condition) =>
+        run(
+          queries.map((query) => among(query, condition)),
+          { page: 1, hitsPerPage: grouping.hits },
+        ),
+      facets: () => run(queries, { page: 1, hitsPerPage: 0, ...facets }),
+      start: ['"hits":[]'],
+      facetMembers: ['facetsByIndex', 'facetDistribution', 'facetStats'],
+    });
+  }
+
+  /** Few of the searches of a page of groups run concurrently. */
+  #groups(grouping: Grouping, caller: SearchCaller, lists: GroupedLists): Promise<SearchResponse> {
+    const { limits } = this.#services;
+    return groupedSearch(grouping, lists, limits, (count, run) =>
+      severally(count, AT_ONCE, limits, caller, run),
+    );
+  }
+
   /**
    * Searches of which some are of the whole network; few run concurrently. Reports the first
    * failure in order.
@@ -244,7 +302,9 @@ export class NetworkSearch {
     caller: SearchCaller,
     options: RunOptions,
   ): Promise<SearchResponse[]> {
-    return severally(queries.length, AT_ONCE, this.#services.limits, caller, async (position) => {
+    const hasGroups = queries.some(({ useNetwork, groupBy }) => useNetwork && isGiven(groupBy));
+    const atOnce = hasGroups ? 1 : AT_ONCE;
+    return severally(queries.length, atOnce, this.#services.limits, caller, async (position) => {
       try {
         return await this.#one(queries[position]!, caller, options);
       } catch (error) {
@@ -262,25 +322,48 @@ export class NetworkSearch {
     const { useNetwork, federationOptions: _, indexUid, ...params } = query;
     if (useNetwork === true) {
       const begun = performance.now();
-      const response = await this.#holding(caller, (holding) =>
-        this.#whole(indexUid, params, holding, { shownUid: indexUid }),
-      );
+      const response = await this.#list(indexUid, params, caller, { shownUid: indexUid });
       return { ...response, durationMs: performance.now() - begun };
     }
     const [response] = await this.#search.separate([{ ...params, indexUid }], caller, options);
     return response!;
   }
 
-  /**
-   * One search of the whole network, with the response of a search of one index.
-   * @param shown `shownUid` is written at the start of the response; with `hidesOrigin` hits do not
-   *   name the server they are from
-   */
+  /** One search of the whole network, whose response may have groups. */
+  async #list(
+    uid: string,
+    { groupBy, ...params }: SearchRequest,
+    caller: SearchCaller,
+    shown: WholeOptions,
+  ): Promise<SearchResponse> {
+    const run = (query: SearchRequest) =>
+      this.#holding(caller, (holding) => this.#whole(uid, query, holding, shown));
+    if (!isGiven(groupBy)) return run(params);
+    const grouping = groupBy as Grouping;
+    const { facets, ...base } = await this.#search.embeddedOrWords(uid, params);
+    return this.#groups(grouping, caller, {
+      hasFacets: (facets ?? []).length > 0,
+      isHybrid: searchKind(base) === 'hybrid',
+      best: (withFacets) => {
+        const query = { ...showing(base, grouping.attribute), ...bestHits(grouping) };
+        return run(withFacets ? { ...query, facets: facets! } : query);
+      },
+      among: (condition) => run({ ...among(base, condition), page: 1, hitsPerPage: grouping.hits }),
+      facets: () => run({ ...base, facets: facets!, page: 1, hitsPerPage: 0 }),
+      start: [
+        ...(shown.shownUid === undefined ? [] : [`"indexUid":${JSON.stringify(shown.shownUid)}`]),
+        `"hits":[],"query":${JSON.stringify(base.q ?? '')}`,
+      ],
+      facetMembers: ['facetDistribution', 'facetStats'],
+    });
+  }
+
+  /** One search of the whole network, with the response of a search of one index. */
   async #whole(
     uid: string,
     params: SearchRequest,
     caller: Holding,
-    { shownUid, hidesOrigin = false }: { shownUid?: string; hidesOrigin?: boolean },
+    { shownUid, hidesOrigin = false }: WholeOptions,
   ): Promise<SearchResponse> {
     // Pins are for one index; a merged list has none.
     const { pins: _, ...unpinned } = params as SearchRequest & { pins?: unknown };

@@ -19,7 +19,6 @@ import { FeatureStore } from '../../../src/store/feature-store.ts';
 import { KeyStore } from '../../../src/store/key-store.ts';
 import { Store } from '../../../src/store/store.ts';
 import type { SearchResponse } from '../../../src/search/response.ts';
-import { DEFAULT_LIMITS } from '../../../src/contract/limits.ts';
 import { headOf } from '../../support/result-head.ts';
 import type { SearchCaller } from '../../../src/search/caller.ts';
 import { metered } from '../../../src/search/search-meter.ts';
@@ -213,7 +212,6 @@ export function fakeServices(clock: Clock): FakeServices {
       pins: () => [],
       report: new SlowSearches(null, { warn: () => {} }),
       settings: (uid) => indexes.get(uid),
-      limits: DEFAULT_LIMITS,
     }),
   };
 }
