@@ -328,6 +328,32 @@ describe('filters over tasks and batches', () => {
   });
 });
 
+describe('a query over ten million tasks', () => {
+  // All chunks are one, which the scan does not know.
+  const chunk = TaskChunk.empty();
+  chunk.type.fill(TYPE_CODES.settingsUpdate);
+  chunk.status.fill(STATUS_CODES.succeeded);
+  chunk.enqueuedAt.forEach((_, i) => (chunk.enqueuedAt[i] = 1000 + i));
+  const chunks = Array.from({ length: 40_000 }, () => chunk);
+  const table: TaskTable = { ...tableOf([], chunks, new Map()), nextBatchUid: 1 };
+  const filter: TaskFilter = { statuses: ['failed'], afterEnqueuedAt: 1100 };
+  const page: TaskPaging = { limit: 1, from: null, reverse: false };
+  const queries: readonly (readonly [string, () => Promise<unknown>])[] = [
+    ['of tasks', () => matchTasks(table, filter, null, page)],
+    ['of batches', () => matchBatches(table, filter, null, page)],
+    ['that counts', () => countTasks(table)],
+  ];
+  for (const [name, query] of queries) {
+    it(`${name} lets other work of the thread go on`, async () => {
+      let iterations = 0;
+      const timer = setInterval(() => iterations++, 0);
+      await query();
+      clearInterval(timer);
+      assert.ok(iterations > 1);
+    });
+  }
+});
+
 describe('a chunk of tasks', () => {
   it('stores tasks that are being processed as enqueued', () => {
     const chunk = TaskChunk.empty();
