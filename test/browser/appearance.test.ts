@@ -129,6 +129,18 @@ describe('The appearance of the page', () => {
     await page.getByLabel('Document as JSON').waitFor();
   });
 
+  it('begins the lists of two searches on one line', async () => {
+    const compared = encodeURIComponent('{"left":{},"right":{"matchingStrategy":"natural"}}');
+    await open(`search/books?q=war&compare=${compared}`, 'Search');
+    const tops: number[] = [];
+    for (const name of ['This search', 'Other search']) {
+      const first = page.getByRole('region', { name }).getByRole('article').first();
+      await first.locator('mark').first().waitFor();
+      tops.push((await first.boundingBox())!.y);
+    }
+    assert.ok(Math.abs(tops[0]! - tops[1]!) < 2, tops.join());
+  });
+
   it('has sizes of type that differ: titles, headings, hits, text', async () => {
     await open('search/books?q=dune', 'Search');
     await page.locator('mark').first().waitFor();

@@ -159,6 +159,7 @@ describe('Every view of the page, in a browser', () => {
           }
           if (name === 'analytics') {
             await page.getByRole('img', { name: /Searches by day: from/ }).waitFor();
+            await page.getByText('Median response time').waitFor();
             await page.getByRole('cell', { name: /dune$/ }).first().waitFor();
           }
           if (name === 'rules') await page.getByRole('heading', { name: 'desert' }).waitFor();

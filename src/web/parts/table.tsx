@@ -44,7 +44,7 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
               {columns.map((column) => {
                 const children = column.cell(row, position);
                 return column === naming ? (
-                  <th key={column.title} scope="row">
+                  <th key={column.title} scope="row" class={column.number ? 'number' : ''}>
                     {children}
                   </th>
                 ) : (
