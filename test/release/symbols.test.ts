@@ -40,7 +40,7 @@ describe('Symbols of glibc and of the C++ library', function () {
     }
     addons = (await import(join(TOOLS, 'addon.mjs'))) as Addons;
     portable = (await import(join(TOOLS, 'portable.mjs'))) as Portable;
-    folder = mkdtempSync(join(tmpdir(), 'gannet-symbols-'));
+    folder = mkdtempSync(join(tmpdir(), "gannet's symbols "));
   });
   after(() => {
     if (folder !== undefined) rmSync(folder, { recursive: true, force: true });

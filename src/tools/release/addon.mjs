@@ -41,13 +41,17 @@ export function portableAddon(buildDir, out) {
   const output = /\s-o (\S*gannet\.node)\s/;
   if (!output.test(command)) throw new Error('the command that links the addon has no output');
   const part = `${out}.part`;
-  const again = command.replace(output, ` -o ${part} `);
-  run('sh', ['-c', `${again} ${portableLink(dirname(out)).join(' ')}`], { cwd: folder });
+  const again = command.replace(output, () => ` -o ${quoted(part)} `);
+  const flags = portableLink(dirname(out)).map(quoted);
+  run('sh', ['-c', `${again} ${flags.join(' ')}`], { cwd: folder });
   run('strip', ['--strip-unneeded', part]);
   checkVersions(part);
   renameSync(part, out);
   return out;
 }
+
+/** A word for the shell: a folder may have spaces in its name. */
+const quoted = (word) => `'${word.replaceAll("'", `'\\''`)}'`;
 
 /** Throws if a shared object or program needs younger libraries than promised. */
 export function checkVersions(file) {
