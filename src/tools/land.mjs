@@ -56,7 +56,16 @@ function ringPath(ring, lines) {
   const copies = [-AROUND, 0, AROUND].filter(
     (by) => Math.max(...columns) + by > -AROUND / 2 && Math.min(...columns) + by < AROUND / 2,
   );
-  return copies.map((by) => closedPath(unrolled.map(([x, y]) => [x + by, y]))).join('');
+  return copies.map((by) => closedPath(cut(unrolled.map(([x, y]) => [x + by, y])))).join('');
+}
+
+/** Most points beyond the edges of the world, where nothing is seen, are left out. */
+function cut(points) {
+  const edge = AROUND / 2 + 3 * UNITS;
+  const near = points.map(([x, y]) => [Math.max(-edge, Math.min(edge, x)), y]);
+  return near.filter(
+    ([x], at) => Math.abs(x) < edge || near[at - 1]?.[0] !== x || near[at + 1]?.[0] !== x,
+  );
 }
 
 function closedPath([first, ...others]) {
