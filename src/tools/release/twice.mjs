@@ -13,7 +13,7 @@ const WAYS = [
 ];
 
 /** Makes a release of the commit. @returns its checksums by file */
-function release(base, { folder, umask, ...env }) {
+function release(base, commit, { folder, umask, ...env }) {
   const root = join(base, folder);
   const options = {
     cwd: root,
@@ -22,6 +22,8 @@ function release(base, { folder, umask, ...env }) {
     env: { ...process.env, ...env, CCACHE_DISABLE: '1' },
   };
   run('git', ['clone', '--quiet', '.', root]);
+  // Commits may follow while the first is built.
+  run('git', ['checkout', '--quiet', '--detach', commit], { cwd: root });
   mkdirSync(join(root, 'build/release'), { recursive: true });
   // What is fetched has checksums.
   symlinkSync(CACHE, join(root, 'build/release/cache'));
@@ -51,7 +53,8 @@ function differencesOf(base, name) {
 function main() {
   mkdirSync(CACHE, { recursive: true });
   const base = mkdtempSync(join(tmpdir(), 'gannet-twice-'));
-  const [first, second] = WAYS.map((way) => release(base, way));
+  const commit = run('git', ['rev-parse', 'HEAD']).trim();
+  const [first, second] = WAYS.map((way) => release(base, commit, way));
   const names = [...new Set([...Object.keys(first), ...Object.keys(second)])];
   const different = names.filter((name) => first[name] !== second[name]);
   for (const name of different) {
