@@ -7,7 +7,10 @@ import { MUTANTS } from './mutants.ts';
 const SEEDS = '4000';
 /** What a simulation is made of. */
 const SUPPORT = ['io.ts', 'memory-blobs.ts', 'memory-log.ts', 'random.ts'];
-const PARTS = ['src/cluster', 'test/simulation', ...SUPPORT.map((file) => `test/support/${file}`)];
+const PARTS = [
+  ...['src/cluster', 'src/outbound/concurrency-limit.ts', 'test/simulation'],
+  ...SUPPORT.map((file) => `test/support/${file}`),
+];
 
 describe('The simulation finds a core that', () => {
   let root = '';
