@@ -6,7 +6,7 @@ import { MUTANTS } from './mutants.ts';
 
 const SEEDS = '4000';
 /** What a simulation is made of. */
-const SUPPORT = ['io.ts', 'memory-blobs.ts', 'memory-log.ts', 'random.ts'];
+const SUPPORT = ['io.ts', 'memory-blobs.ts', 'memory-log.ts', 'random.ts', 'record-run.ts'];
 const PARTS = [
   ...['src/cluster', 'src/outbound/concurrency-limit.ts', 'test/simulation'],
   ...SUPPORT.map((file) => `test/support/${file}`),
