@@ -50,6 +50,8 @@ function begin(name, manifest) {
 }
 
 function pack(folder) {
+  // Whatever the umask of the build.
+  run('chmod', ['-R', 'u=rwX,go=rX', folder]);
   const [{ filename }] = JSON.parse(
     run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', resolve(OUT)], {
       cwd: folder,
