@@ -264,7 +264,7 @@ class Simulation {
     // What is damaged in the store needs a copy elsewhere.
     const others = this.#hosts.filter((one) => one !== host);
     const isSafe = this.#intensity.rot === 0 || others.every((one) => this.#hasAll(one));
-    if (isCopied && isSafe && this.#scheduler.chance(0.1)) this.#wipe(host);
+    if (isCopied && isSafe && this.#scheduler.chance(0.2)) this.#wipe(host);
     this.#scheduler.after(100 + this.#scheduler.latency(500), () => this.#start(host));
   }
 
