@@ -42,10 +42,10 @@ describe('The words for a ranking score', () => {
     assert.match(words[1]!, /1 letter differs .*at most 2 allowed/);
     assert.match(words[2]!, /1999, greatest first/);
     assert.match(words[3]!, /1,500 m .* nearest first/);
-    assert.match(words[5]!, /90 %/);
+    assert.match(words[5]!, /90\u00a0%/);
     assert.equal(
       words[8],
-      '“peace” in summary by its stem (40 %), “war” in title (10 %). Words that stand together add 5 %.',
+      '“peace” in summary by its stem (40\u00a0%), “war” in title (10\u00a0%). Words that stand together add 5\u00a0%.',
     );
     assert.match(words[7]!, /number 3 by its words and number 1 by its meaning/);
   });
