@@ -249,7 +249,7 @@ describe('snapshots', function () {
     await settle(again.client);
     assert.equal(existsSync(join(dir, 'first', 'snapshot')), false);
     assert.deepEqual(readdirSync(join(dir, 'snapshots')), ['first.snapshot']);
-    for (let ms = 100; !existsSync(join(dir, 'second', 'VERSION')); ms += 30) {
+    for (let ms = 100; !existsSync(join(dir, 'second', 'VERSION')); ms *= 1.15) {
       const importing = new ServerProcess({
         ...{ dir: join(dir, 'second'), port: await freePort() },
         args: ['--import-snapshot', file()],

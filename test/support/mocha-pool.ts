@@ -35,7 +35,7 @@ const REPORTER = 'test/support/timed-reporter.cjs';
  * A process takes a second to start, so it runs many files; there are enough processes that none
  * runs alone at the end.
  */
-const SHARES_PER_CORE = 4;
+const SHARES_PER_CORE = 8;
 /** With more failing files than these, what failed is not the machine. */
 const REPEATED_FILES_MAX = 3;
 /** Seconds that a process may take to end once its tests have. */
