@@ -721,7 +721,7 @@ describe('The page, for administrators, in a browser', function () {
 
   it('says what analytics need where they are off', async () => {
     await open('analytics', 'Analytics');
-    await page.getByText('--analytics-retention-days').waitFor();
+    await page.getByText('--analytics-retention-days').first().waitFor();
   });
 
   it('switches features, makes a dump, and follows the log', async () => {
