@@ -197,8 +197,12 @@ export class RequestProvider implements Provider {
     };
     return withRetries(
       () => limit.run(() => this.#attempt(group, call), signal),
-      { attemptsMax: once ? 1 : ATTEMPTS_MAX, waitMs },
-      { signal, remainingMs: () => deadline - Date.now() },
+      {
+        attemptsMax: once ? 1 : ATTEMPTS_MAX,
+        waitMs,
+        remainingMs: () => deadline - Date.now(),
+      },
+      { signal },
     );
   }
 

@@ -89,13 +89,13 @@ export class RemoteClient {
       attemptsMax: ATTEMPTS_MAX,
       waitMs: (error: unknown): number | null =>
         error instanceof Retryable ? Math.random() * WAIT_MS_MAX : null,
+      remainingMs: () => deadline - performance.now(),
     };
     try {
       const value = await limit.run(
         () =>
           withRetries(() => this.#attempt(url, request, read), policy, {
             signal,
-            remainingMs: () => deadline - performance.now(),
             wait: this.#options.wait,
           }),
         signal,

@@ -110,12 +110,13 @@ export class Replication {
       attemptsMax: Infinity,
       waitMs: (error: unknown, retry: number): number | null =>
         error instanceof Refusal && !error.isFinal ? backoffMs(WAITS, retry) : null,
+      remainingMs: () => until - performance.now(),
     };
     try {
       const taskUid = await withRetries(
         () => this.#health.limitOf(url).run(() => this.#attempt(remote, write, headers)),
         policy,
-        { wait, remainingMs: () => until - performance.now() },
+        { wait },
       );
       this.#health.succeeded(url);
       return taskUid;

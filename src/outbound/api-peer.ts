@@ -204,14 +204,14 @@ export function retryPolicy(retriesMsMax: number): RetryPolicy {
   const until = performance.now() + retriesMsMax;
   return {
     attemptsMax: Infinity,
+    remainingMs: () => until - performance.now(),
     waitMs: (error, retry) => {
       if (error instanceof RefusedRequest) {
         if (!RETRIED_STATUSES.has(error.status)) return null;
       } else if (!(error instanceof OutboundError) || FINAL_FAILURES.has(error.failure))
         return null;
       const requestedMs = error instanceof RefusedRequest ? (error.retryAfterMs ?? 0) : 0;
-      const ms = Math.max(requestedMs, backoffMs(WAITS, retry));
-      return performance.now() + ms > until ? null : ms;
+      return Math.max(requestedMs, backoffMs(WAITS, retry));
     },
   };
 }

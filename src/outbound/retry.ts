@@ -9,13 +9,13 @@ export interface RetryPolicy<E = unknown> {
    * @returns ms to wait before the retry; null: the error is final
    */
   waitMs(error: E, retry: number): number | null;
+  /** Ms that are left for retries; none begins later, even if the timer fires late. */
+  remainingMs?(): number;
 }
 
 export interface RetryOptions {
   /** Aborts the wait and rejects with its reason. */
   signal?: AbortSignal | undefined;
-  /** Ms that are left for retries; none begins later, even if the timer fires late. */
-  remainingMs?: (() => number) | undefined;
   /** Replaces the timer in tests. */
   wait?: ((ms: number, signal: AbortSignal | undefined) => Promise<unknown>) | undefined;
 }
@@ -41,8 +41,9 @@ export function backoffMs({ firstMs, factor, msMax }: Waits, retry: number): num
 export async function withRetries<T>(
   attempt: (retry: number) => Promise<T>,
   policy: RetryPolicy,
-  { signal, remainingMs = () => Infinity, wait = timer }: RetryOptions = {},
+  { signal, wait = timer }: RetryOptions = {},
 ): Promise<T> {
+  const remainingMs = (): number => policy.remainingMs?.() ?? Infinity;
   for (let number = 0; ; number++) {
     signal?.throwIfAborted();
     try {

@@ -48,8 +48,8 @@ describe('withRetries', () => {
       };
       const late = withRetries(
         attempt,
-        { attemptsMax: 9, waitMs: () => 10 },
-        { remainingMs: () => left.shift()!, wait: async (ms) => void waits.push(ms) },
+        { attemptsMax: 9, waitMs: () => 10, remainingMs: () => left.shift()! },
+        { wait: async (ms) => void waits.push(ms) },
       );
       await assert.rejects(late, /attempt 0/);
       assert.deepEqual([attempts, waits], [1, waitsExpected]);
