@@ -208,6 +208,7 @@ export class TaskChunk {
     this.#summary = null;
     this.startedAt[i] = NaN;
   }
+
   end(i: number, { status, result, canceledBy }: EndColumns, batch: BatchColumns): void {
     this.status[i] = STATUS_CODES[status];
     this.batchUid[i] = batch.batchUid;

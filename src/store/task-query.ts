@@ -164,8 +164,8 @@ async function scan(
     const at = isAscending ? n : count - 1 - n;
     const number = given === undefined ? at : given[at]!;
     const chunk = chunks[number];
-    if (chunk === undefined || (batches !== undefined && !overlaps(chunk, batches))) continue;
-    if (!visit(number, chunk)) return;
+    const isIn = chunk !== undefined && (batches === undefined || overlaps(chunk, batches));
+    if (isIn && !visit(number, chunk)) return;
     const pausing = pause();
     if (pausing !== false) await pausing;
   }
@@ -174,8 +174,14 @@ async function scan(
 /** Whether a chunk may have tasks of these batches, which are ascending. */
 function overlaps({ summary }: TaskChunk, ascending: readonly number[]): boolean {
   const { first, last } = summary.batchUid;
-  const uid = ascending.find((one) => one >= first);
-  return uid !== undefined && uid <= last;
+  // The position of the first uid that is not less than the chunk's first.
+  let [begin, end] = [0, ascending.length];
+  while (begin < end) {
+    const middle = (begin + end) >>> 1;
+    if (ascending[middle]! < first) begin = middle + 1;
+    else end = middle;
+  }
+  return begin < ascending.length && ascending[begin]! <= last;
 }
 
 function isFrom(uid: number, from: number | null, reverse: boolean): boolean {

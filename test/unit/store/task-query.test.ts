@@ -338,10 +338,14 @@ describe('a query over ten million tasks', () => {
   const table: TaskTable = { ...tableOf([], chunks, new Map()), nextBatchUid: 1 };
   const filter: TaskFilter = { statuses: ['failed'], afterEnqueuedAt: 1100 };
   const page: TaskPaging = { limit: 1, from: null, reverse: false };
+  // As many as a request line holds.
+  const batchUids = Array.from({ length: 5000 }, (_, uid) => uid);
+  chunk.batchUid.fill(1_000_000);
   const queries: readonly (readonly [string, () => Promise<unknown>])[] = [
     ['of tasks', () => matchTasks(table, filter, null, page)],
     ['of batches', () => matchBatches(table, filter, null, page)],
     ['that counts', () => countTasks(table)],
+    ['of batches that no chunk has', () => matchTasks(table, { batchUids }, null, page)],
   ];
   for (const [name, query] of queries) {
     it(`${name} lets other work of the thread go on`, async () => {
