@@ -54,6 +54,20 @@ export class ClusterSecret {
   }
 }
 
+/** A function that makes a value at its first call, and again only after that failed. */
+export function madeOnce<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | null = null;
+  return async () => {
+    made ??= make();
+    try {
+      return await made;
+    } catch (error) {
+      made = null;
+      throw error;
+    }
+  };
+}
+
 async function derive(secret: string, salt: string): Promise<ClusterKeys> {
   const root = await new Promise<Buffer>((resolve, reject) => {
     scrypt(secret, salt, KEY_BYTES, COST, (error, key) => {

@@ -20,6 +20,7 @@ import {
   derivedKey,
   encrypt,
   KEY_BYTES,
+  madeOnce,
   NONCE_BYTES,
   TAG_BYTES,
 } from '../secret.ts';
@@ -39,7 +40,8 @@ const PLAIN = new RegExp(`^(?:${OWNER}$|checks/)`);
 export class SealedBlobs implements Blobs {
   readonly #blobs: Blobs;
   readonly #secret: ClusterSecret;
-  #keys: Promise<ClusterKeys> | null = null;
+  /** Throws `RefusedError` when the store belongs to a cluster with another secret. */
+  readonly #keys = madeOnce(() => this.#derive());
 
   constructor(blobs: Blobs, secret: ClusterSecret) {
     this.#blobs = blobs;
@@ -56,7 +58,7 @@ export class SealedBlobs implements Blobs {
 
   async *get(name: BlobName): AsyncGenerator<Uint8Array, undefined> {
     if (PLAIN.test(name)) yield* this.#blobs.get(name);
-    else yield* opened(name, (await this.#open()).objects, this.#blobs.get(name));
+    else yield* opened(name, (await this.#keys()).objects, this.#blobs.get(name));
   }
 
   list(prefix: string): Promise<BlobName[]> {
@@ -69,7 +71,7 @@ export class SealedBlobs implements Blobs {
 
   async #sealed(name: BlobName, source: BlobSource): Promise<BlobSource> {
     if (PLAIN.test(name)) return source;
-    const { objects } = await this.#open();
+    const { objects } = await this.#keys();
     const size = sealedBytes(source.size);
     if (size > WHOLE_BYTES_MAX) return new SealedSource(size, () => seal(name, objects, source));
     const hash = createHash('sha256');
@@ -79,17 +81,6 @@ export class SealedBlobs implements Blobs {
       pieces.push(piece);
     }
     return piecesSource({ pieces, size, sha256: hash.digest() });
-  }
-
-  /** Throws `RefusedError` when the store belongs to a cluster with another secret. */
-  async #open(): Promise<ClusterKeys> {
-    this.#keys ??= this.#derive();
-    try {
-      return await this.#keys;
-    } catch (error) {
-      this.#keys = null;
-      throw error;
-    }
   }
 
   async #derive(): Promise<ClusterKeys> {

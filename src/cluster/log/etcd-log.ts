@@ -17,7 +17,7 @@ import type { OutboundClient } from '../../outbound/outbound-client.ts';
 import type { BlobName } from '../blobs/blobs.ts';
 import { DamagedError, RefusedError, TrimmedError, UnavailableError } from '../errors.ts';
 import { type Entry, type Epoch, type Sequence } from '../record.ts';
-import { type ClusterKeys, type ClusterSecret, openValue, sealValue } from '../secret.ts';
+import { type ClusterKeys, type ClusterSecret, madeOnce, openValue, sealValue } from '../secret.ts';
 import { hex } from '../transfers.ts';
 import { EtcdClient, type EtcdOptions, EtcdRefusal, type KeyValue } from './etcd-client.ts';
 import {
@@ -66,7 +66,7 @@ export class EtcdLog implements Log {
   readonly #client: EtcdClient;
   readonly #prefix: string;
   readonly #secret: ClusterSecret | null;
-  #keys: Promise<ClusterKeys> | null = null;
+  readonly #keys = madeOnce(() => this.#derive());
 
   /** @param secret null: entries are neither read nor appended */
   constructor(
@@ -142,7 +142,7 @@ export class EtcdLog implements Log {
       signal,
     )) {
       if (canceled === true) throw new UnavailableError('etcd has ended a watch: it was compacted');
-      const { entries: key } = await this.#open();
+      const { entries: key } = await this.#keys();
       const entries = events.map(({ kv }) => this.#entryOf(keyValue(kv), key));
       if (entries.length > 0) yield entries;
     }
@@ -151,7 +151,7 @@ export class EtcdLog implements Log {
 
   async append(entry: Entry, epoch: Epoch): Promise<AppendResult> {
     const name = `log/${hex(entry.sequence)}`;
-    const { entries: key } = await this.#open();
+    const { entries: key } = await this.#keys();
     try {
       const { succeeded, ranges } = await this.#transaction(
         [this.#isLeader(epoch), this.#isValue('head', String(entry.sequence - 1))],
@@ -270,7 +270,7 @@ export class EtcdLog implements Log {
     const { floor } = settings === undefined ? NO_SETTINGS : json<LogSettings>(settings);
     if (from < floor) throw new TrimmedError(`Entry ${from} is no longer in the log`);
     if (found.length === 0) return { entries: [], revision };
-    const { entries: key } = await this.#open();
+    const { entries: key } = await this.#keys();
     const entries = found.map((one) => this.#entryOf(one, key));
     if (entries.some(({ sequence }, index) => sequence !== from + index)) {
       throw new DamagedError(`The log in etcd has a gap after ${from}`);
@@ -285,16 +285,6 @@ export class EtcdLog implements Log {
       return { sequence: Number.parseInt(digits, 16), body };
     } catch (error) {
       throw new DamagedError(`The entry ${digits} in etcd is damaged: ${(error as Error).message}`);
-    }
-  }
-
-  async #open(): Promise<ClusterKeys> {
-    this.#keys ??= this.#derive();
-    try {
-      return await this.#keys;
-    } catch (error) {
-      this.#keys = null;
-      throw error;
     }
   }
 
