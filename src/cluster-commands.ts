@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { BadOption, type GivenOptions } from './base/options.ts';
 import { DirectoryBlobs } from './cluster/blobs/directory-blobs.ts';
 import { S3Blobs } from './cluster/blobs/s3-blobs.ts';
-import { SealedBlobs } from './cluster/blobs/sealed-blobs.ts';
+import { EncryptedBlobs } from './cluster/blobs/encrypted-blobs.ts';
 import {
   BlobMissingError,
   DamagedError,
@@ -86,7 +86,7 @@ export function restoreCommand(version: () => string): Command {
         const dbPath = dbPathOf(given, process.env);
         const target = targetOf(given);
         await withStore(given, async (stored) => {
-          const blobs = new SealedBlobs(stored, secret);
+          const blobs = new EncryptedBlobs(stored, secret);
           const options = { dbPath, version: version(), native: loadAddon(), blobs, log };
           const sequence = await restore({ ...options, target, onDamaged });
           output.write(`${dbPath} has the data of the cluster as of commit ${sequence}.\n`);
@@ -179,7 +179,7 @@ async function verifyStore(
 ): Promise<boolean> {
   let damaged: string[] = [];
   await withStore(given, async (stored) => {
-    const blobs = new SealedBlobs(stored, secret);
+    const blobs = new EncryptedBlobs(stored, secret);
     damaged = await damagedObjects(blobs, (count) => show(`${count} objects were read.`));
   });
   for (const object of damaged) {

@@ -22,7 +22,7 @@ import { checkBlobs } from './cluster/blobs/check-blobs.ts';
 import { DirectoryBlobs } from './cluster/blobs/directory-blobs.ts';
 import { OpenUploads } from './cluster/blobs/open-uploads.ts';
 import { S3Blobs } from './cluster/blobs/s3-blobs.ts';
-import { SealedBlobs } from './cluster/blobs/sealed-blobs.ts';
+import { EncryptedBlobs } from './cluster/blobs/encrypted-blobs.ts';
 import { UnavailableError } from './cluster/errors.ts';
 import { etcdClientOf } from './cluster/log/etcd-client.ts';
 import { EtcdLog } from './cluster/log/etcd-log.ts';
@@ -454,7 +454,7 @@ function clusterOutside(
     client,
     store,
     secret,
-    blobs: new SealedBlobs(store, secret),
+    blobs: new EncryptedBlobs(store, secret),
     log: new EtcdLog(config.name, config.etcd, etcdClient, secret),
     etcdClient,
     runtime: systemRuntime((message) => log.info(message)),

@@ -4,7 +4,7 @@
  *
  *   root            scrypt of the secret: slow, so that nobody guesses the secret from what is stored
  *   proof           shows that a node has the secret; in etcd and the object store
- *   objects         key for the objects, see `SealedBlobs`
+ *   objects         key for the objects, see `EncryptedBlobs`
  *   entries         key for the entries of the log, see `EtcdLog`
  *
  * All but the root are HKDF-SHA-256 of it. Everything is encrypted with AES-256-GCM; its name is
@@ -103,12 +103,12 @@ export function decrypt(key: Buffer, nonce: Buffer, name: string, bytes: Buffer)
 }
 
 /** Encrypts a small value under a random nonce, which precedes it. */
-export function sealValue(key: Buffer, name: string, bytes: Uint8Array): Buffer {
+export function encryptValue(key: Buffer, name: string, bytes: Uint8Array): Buffer {
   const nonce = randomBytes(NONCE_BYTES);
   return Buffer.concat([nonce, encrypt(key, nonce, name, bytes)]);
 }
 
-/** Reads what `sealValue` made. Throws `DamagedError`. */
-export function openValue(key: Buffer, name: string, bytes: Buffer): Buffer {
+/** Reads what `encryptValue` made. Throws `DamagedError`. */
+export function decryptValue(key: Buffer, name: string, bytes: Buffer): Buffer {
   return decrypt(key, bytes.subarray(0, NONCE_BYTES), name, bytes.subarray(NONCE_BYTES));
 }

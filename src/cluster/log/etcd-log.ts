@@ -17,7 +17,13 @@ import type { OutboundClient } from '../../outbound/outbound-client.ts';
 import type { BlobName } from '../blobs/blobs.ts';
 import { DamagedError, RefusedError, TrimmedError, UnavailableError } from '../errors.ts';
 import { type Entry, type Epoch, type Sequence } from '../record.ts';
-import { type ClusterKeys, type ClusterSecret, madeOnce, openValue, sealValue } from '../secret.ts';
+import {
+  type ClusterKeys,
+  type ClusterSecret,
+  madeOnce,
+  decryptValue,
+  encryptValue,
+} from '../secret.ts';
 import { hex } from '../transfers.ts';
 import { EtcdClient, type EtcdOptions, EtcdRefusal, type KeyValue } from './etcd-client.ts';
 import {
@@ -157,7 +163,7 @@ export class EtcdLog implements Log {
         [this.#isLeader(epoch), this.#isValue('head', String(entry.sequence - 1))],
         [
           this.#put('head', String(entry.sequence)),
-          this.#put(name, sealValue(key, name, entry.body)),
+          this.#put(name, encryptValue(key, name, entry.body)),
         ],
         [this.#range('leader')],
       );
@@ -281,7 +287,7 @@ export class EtcdLog implements Log {
   #entryOf({ key, value }: KeyValue, secretKey: Buffer): Entry {
     const digits = this.#rest(key, 'log/');
     try {
-      const body = openValue(secretKey, `log/${digits}`, value);
+      const body = decryptValue(secretKey, `log/${digits}`, value);
       return { sequence: Number.parseInt(digits, 16), body };
     } catch (error) {
       throw new DamagedError(`The entry ${digits} in etcd is damaged: ${(error as Error).message}`);

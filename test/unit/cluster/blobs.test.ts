@@ -11,7 +11,7 @@ import { checkBlobs } from '../../../src/cluster/blobs/check-blobs.ts';
 import { DirectoryBlobs } from '../../../src/cluster/blobs/directory-blobs.ts';
 import { MemoryBlobs } from '../../support/memory-blobs.ts';
 import { OpenUploads } from '../../../src/cluster/blobs/open-uploads.ts';
-import { SealedBlobs } from '../../../src/cluster/blobs/sealed-blobs.ts';
+import { EncryptedBlobs } from '../../../src/cluster/blobs/encrypted-blobs.ts';
 import { S3Blobs } from '../../../src/cluster/blobs/s3-blobs.ts';
 import { sha256 } from '../../../src/cluster/bytes.ts';
 import {
@@ -112,7 +112,7 @@ describe('Objects in memory', () => {
 describe('Encrypted objects', () => {
   const secret = new ClusterSecret('master key');
   const stored = new Map<string, Buffer>();
-  const blobs = new SealedBlobs(new CheckedMemoryBlobs(stored), secret);
+  const blobs = new EncryptedBlobs(new CheckedMemoryBlobs(stored), secret);
   before(async () => {
     const salt = 'salt';
     const proof = await secret.proofOf(salt);
@@ -130,8 +130,8 @@ describe('Encrypted objects', () => {
     for (const size of [0, 1, 65535, 65536, 65537, 131072, 131073, 17 * 2 ** 20]) {
       const bytes = content(size);
       await put(blobs, 'files/one', bytes);
-      const sealed = stored.get('files/one')!;
-      assert.equal(sealed.includes('text to be found'), false);
+      const object = stored.get('files/one')!;
+      assert.equal(object.includes('text to be found'), false);
       const cut = new MemoryBlobs(stored);
       cut.get = async function* (name): AsyncGenerator<Uint8Array, undefined> {
         const all = stored.get(name)!;
@@ -141,26 +141,26 @@ describe('Encrypted objects', () => {
           at = end;
         }
       };
-      assert.ok((await get(new SealedBlobs(cut, secret), 'files/one')).equals(bytes));
+      assert.ok((await get(new EncryptedBlobs(cut, secret), 'files/one')).equals(bytes));
     }
   });
 
   it('show every change: of a bit, of the length, of blocks and of the name', async () => {
     await put(blobs, 'files/one', content(200_000));
-    const sealed = stored.get('files/one')!;
+    const object = stored.get('files/one')!;
     const block = 65536 + 16;
     const changes: Buffer[] = [];
     for (let n = 0; n < 100; n++) {
-      const copy = Buffer.from(sealed);
+      const copy = Buffer.from(object);
       copy[random.int(0, copy.length)]! ^= 1 << random.int(0, 8);
-      changes.push(copy, sealed.subarray(0, random.int(0, sealed.length)));
+      changes.push(copy, object.subarray(0, random.int(0, object.length)));
     }
-    changes.push(Buffer.concat([sealed, Buffer.from('x')]));
-    for (const end of [32, 32 + block, 32 + 2 * block]) changes.push(sealed.subarray(0, end));
+    changes.push(Buffer.concat([object, Buffer.from('x')]));
+    for (const end of [32, 32 + block, 32 + 2 * block]) changes.push(object.subarray(0, end));
     const [salt, one, two] = [0, 32, 32 + block].map((at, n) =>
-      sealed.subarray(at, n === 0 ? 32 : at + block),
+      object.subarray(at, n === 0 ? 32 : at + block),
     );
-    changes.push(Buffer.concat([salt!, two!, one!, sealed.subarray(32 + 2 * block)]));
+    changes.push(Buffer.concat([salt!, two!, one!, object.subarray(32 + 2 * block)]));
     for (const change of changes) {
       stored.set('files/one', change);
       await assert.rejects(get(blobs, 'files/one'), isDamage);
@@ -185,7 +185,7 @@ describe('Encrypted objects', () => {
 
   it('are not for who has another master key', async () => {
     await put(blobs, 'files/one', content(10));
-    const other = new SealedBlobs(new MemoryBlobs(stored), new ClusterSecret('another'));
+    const other = new EncryptedBlobs(new MemoryBlobs(stored), new ClusterSecret('another'));
     await assert.rejects(get(other, 'files/one'), /The master key is not that/);
     await assert.rejects(put(other, 'files/two', content(10)), RefusedError);
   });

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Blobs } from '../../../src/cluster/blobs/blobs.ts';
 import { DirectoryBlobs } from '../../../src/cluster/blobs/directory-blobs.ts';
-import { SealedBlobs } from '../../../src/cluster/blobs/sealed-blobs.ts';
+import { EncryptedBlobs } from '../../../src/cluster/blobs/encrypted-blobs.ts';
 import { EtcdLog } from '../../../src/cluster/log/etcd-log.ts';
 import { ClusterNode } from '../../../src/cluster/node.ts';
 import { ClusterSecret } from '../../../src/cluster/secret.ts';
@@ -105,7 +105,7 @@ describe('Nodes over etcd and a folder', () => {
     const client = new OutboundClient({ denyPrivate: false, allow: [] });
     clients.push(client);
     const log = new EtcdLog('real', { endpoints: [etcd.url] }, client, SECRET);
-    const blobs = new SealedBlobs(new DirectoryBlobs(dir), SECRET);
+    const blobs = new EncryptedBlobs(new DirectoryBlobs(dir), SECRET);
     const real = await RealNode.start(name, log, blobs);
     return Object.assign(real, { client });
   }

@@ -37,7 +37,7 @@ const BLOCK_BYTES = 64 * 1024;
 const BLOCKS_PER_SLICE = 16;
 const PLAIN = new RegExp(`^(?:${OWNER}$|checks/)`);
 
-export class SealedBlobs implements Blobs {
+export class EncryptedBlobs implements Blobs {
   readonly #blobs: Blobs;
   readonly #secret: ClusterSecret;
   /** Throws `RefusedError` when the store belongs to a cluster with another secret. */
@@ -49,16 +49,16 @@ export class SealedBlobs implements Blobs {
   }
 
   async put(name: BlobName, source: BlobSource): Promise<void> {
-    await this.#blobs.put(name, await this.#sealed(name, source));
+    await this.#blobs.put(name, await this.#encrypted(name, source));
   }
 
   async putNew(name: BlobName, source: BlobSource): Promise<boolean> {
-    return this.#blobs.putNew(name, await this.#sealed(name, source));
+    return this.#blobs.putNew(name, await this.#encrypted(name, source));
   }
 
   async *get(name: BlobName): AsyncGenerator<Uint8Array, undefined> {
     if (PLAIN.test(name)) yield* this.#blobs.get(name);
-    else yield* opened(name, (await this.#keys()).objects, this.#blobs.get(name));
+    else yield* decryptedPieces(name, (await this.#keys()).objects, this.#blobs.get(name));
   }
 
   list(prefix: string): Promise<BlobName[]> {
@@ -69,14 +69,15 @@ export class SealedBlobs implements Blobs {
     return this.#blobs.delete(name);
   }
 
-  async #sealed(name: BlobName, source: BlobSource): Promise<BlobSource> {
+  async #encrypted(name: BlobName, source: BlobSource): Promise<BlobSource> {
     if (PLAIN.test(name)) return source;
     const { objects } = await this.#keys();
-    const size = sealedBytes(source.size);
-    if (size > WHOLE_BYTES_MAX) return new SealedSource(size, () => seal(name, objects, source));
+    const size = encryptedBytes(source.size);
+    if (size > WHOLE_BYTES_MAX)
+      return new EncryptedSource(size, () => encryptedPieces(name, objects, source));
     const hash = createHash('sha256');
     const pieces: Buffer[] = [];
-    for await (const piece of seal(name, objects, source)) {
+    for await (const piece of encryptedPieces(name, objects, source)) {
       hash.update(piece);
       pieces.push(piece);
     }
@@ -93,7 +94,7 @@ export class SealedBlobs implements Blobs {
 }
 
 /** A large object, which is encrypted while it is sent. */
-class SealedSource implements BlobSource {
+class EncryptedSource implements BlobSource {
   readonly size: number;
   readonly #open: () => AsyncIterable<Buffer>;
   #sum: Buffer | null = null;
@@ -118,7 +119,7 @@ class SealedSource implements BlobSource {
   }
 }
 
-function sealedBytes(size: number): number {
+function encryptedBytes(size: number): number {
   const blocks = Math.max(1, Math.ceil(size / BLOCK_BYTES));
   return KEY_BYTES + size + blocks * TAG_BYTES;
 }
@@ -131,7 +132,7 @@ function nonceOf(block: number, isLast: boolean): Buffer {
 }
 
 /** Encrypts content under a new key. Throws when the content is not what it claims to be. */
-async function* seal(
+async function* encryptedPieces(
   name: BlobName,
   key: Buffer,
   source: BlobSource,
@@ -152,7 +153,7 @@ async function* seal(
 }
 
 /** Decrypts an object. Throws `DamagedError`, at its end at the latest. */
-async function* opened(
+async function* decryptedPieces(
   name: BlobName,
   key: Buffer,
   content: AsyncIterable<Uint8Array>,
