@@ -1,6 +1,6 @@
 /** A node that starts behind its cluster. */
 import assert from 'node:assert/strict';
-import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BuiltServer } from '../support/built-server.ts';
@@ -32,11 +32,20 @@ describe('A node that starts and cannot catch up yet', function () {
   const count = async (): Promise<number> =>
     (await follower.call('GET', '/indexes/books/stats')).json.numberOfDocuments;
 
-  /** Moves the files of the object store from one folder to another. The leader may add some. */
-  function moveAll(from: string, to: string): void {
-    mkdirSync(join(stage.store, to), { recursive: true });
-    for (const name of readdirSync(join(stage.store, from))) {
-      renameSync(join(stage.store, from, name), join(stage.store, to, name));
+  /** Runs the task without the files of the object store. */
+  async function withoutFiles(task: () => Promise<void>): Promise<void> {
+    const files = join(stage.store, 'files');
+    const away = join(stage.store, 'away');
+    // A leader that runs stores again what the follower reports as missing.
+    process.kill(leader.pid, 'SIGSTOP');
+    try {
+      renameSync(files, away);
+      await task();
+    } finally {
+      // Nodes create the folder that is missing.
+      rmSync(files, { recursive: true, force: true });
+      renameSync(away, files);
+      process.kill(leader.pid, 'SIGCONT');
     }
   }
 
@@ -45,28 +54,29 @@ describe('A node that starts and cannot catch up yet', function () {
     while ((await count()) !== 1000) await delay(20);
     await follower.kill();
     await add(1000);
-    moveAll('files', 'away');
-    await follower.restart();
-    assert.equal(await count(), 1000);
-    moveAll('away', 'files');
+    await withoutFiles(async () => {
+      await follower.restart();
+      assert.equal(await count(), 1000);
+    });
     while ((await count()) !== 2000) await delay(20);
   });
 
   it('serves nothing if its data is new: it may have served later data before', async () => {
     await follower.kill();
     rmSync(follower.data, { recursive: true });
-    moveAll('files', 'away');
-    const restarted = follower.restart();
-    let refused = 0;
-    while (refused < 50) {
-      const response = await fetch(`${follower.url}/indexes/books/stats`, {
-        headers: { authorization: `Bearer ${follower.masterKey}` },
-      }).catch(() => null);
-      if (response !== null) assert.equal(response.status, 503, await response.text());
-      refused += response === null ? 0 : 1;
-      await delay(20);
-    }
-    moveAll('away', 'files');
+    let restarted: Promise<void> | undefined;
+    await withoutFiles(async () => {
+      restarted = follower.restart();
+      let refused = 0;
+      while (refused < 50) {
+        const response = await fetch(`${follower.url}/indexes/books/stats`, {
+          headers: { authorization: `Bearer ${follower.masterKey}` },
+        }).catch(() => null);
+        if (response !== null) assert.equal(response.status, 503, await response.text());
+        refused += response === null ? 0 : 1;
+        await delay(20);
+      }
+    });
     await restarted;
     assert.equal(await count(), 2000);
   });
