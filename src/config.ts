@@ -54,6 +54,8 @@ export interface Config {
   port: number;
   masterKey: string | null;
   production: boolean;
+  /** Undefined: as many as warm up. Tests, which start servers all the time, need none. */
+  warmUpSearches: number | undefined;
   limits: RequestLimits;
   /** Budget of the indexer, bytes. */
   indexingMemoryBytes: number;
@@ -670,6 +672,7 @@ const OWN_VARIABLES = [
   'GANNET_CHECKPOINT_BYTES',
   'GANNET_COMPARE_PAUSE_MS',
   'GANNET_CATCH_UP_MS',
+  'GANNET_WARM_UP_SEARCHES',
   'GANNET_TUNING',
   'GANNET_ADDON',
   'GANNET_COMMIT_SHA',
@@ -756,6 +759,7 @@ function buildOrThrow(values: ServerValues, origins: Origins, env: Environment):
     ...origins,
     masterKey,
     production,
+    warmUpSearches: numberIn(env, 'GANNET_WARM_UP_SEARCHES'),
     indexingMemoryBytes,
     logLevel: logLevel(given.text('log-level') ?? 'info'),
     webhook: webhook(given),

@@ -370,7 +370,7 @@ async function run(config: Config): Promise<void> {
   });
   // In a cluster, the index for warming up would belong to all nodes.
   const endWarmUp =
-    cluster === null
+    cluster === null && config.warmUpSearches !== 0
       ? warmUpLater(config, http, registry, folder, logs.of('http'))
       : async () => {};
   const stopping = { native, timeoutMs: config.shutdownSeconds * 1000, log: startLog };
@@ -1080,7 +1080,7 @@ function* recordedBefore(store: AnalyticsStore, ends: () => boolean): Generator<
 
 /** Warms up after a delay. Returns a function that interrupts this and waits for its end. */
 function warmUpLater(
-  { masterKey }: Config,
+  { masterKey, warmUpSearches: searches }: Config,
   http: HttpServer,
   registry: IndexRegistry,
   { dir }: DataFolder,
@@ -1092,7 +1092,7 @@ function warmUpLater(
   const warm = delay(WARM_UP_AFTER_MS, undefined, { signal })
     .then(() => {
       const now = rfc3339(systemClock.now());
-      return warmUp({ http, registry, folder, now, masterKey, signal });
+      return warmUp({ http, registry, folder, now, masterKey, signal, searches });
     })
     .then(
       (searches) => log.debug(`warmed up with ${searches} searches`),

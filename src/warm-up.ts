@@ -27,7 +27,7 @@ export interface WarmUpOptions {
   /** Ends it between two searches. */
   signal: AbortSignal;
   /** Searches to ask. */
-  searches?: number;
+  searches?: number | undefined;
 }
 
 /** Most of what V8 compiles of a search it has compiled by then. */

@@ -31,6 +31,8 @@ describe('the data folder', function () {
   for (const umask of [0, 0o022, 0o777]) {
     it(`holds files that its user alone may read, with the umask ${umask.toString(8)}`, async () => {
       const before = process.umask(umask);
+      const warms = process.env['GANNET_WARM_UP_SEARCHES'];
+      delete process.env['GANNET_WARM_UP_SEARCHES'];
       try {
         const options = ['--dump-dir', join(folder.dir, 'dumps')];
         options.push('--snapshot-dir', join(folder.dir, 'snapshots'));
@@ -64,6 +66,7 @@ describe('the data folder', function () {
           }
         }
       } finally {
+        if (warms !== undefined) process.env['GANNET_WARM_UP_SEARCHES'] = warms;
         process.umask(before);
       }
     });
