@@ -14,6 +14,12 @@ import { backupStage, DataFolderError, uploadNotes } from './store/data-folder.t
 import type { TaskFilter } from './contract/tasks.ts';
 import type { TaskQueue } from './tasks/queue.ts';
 
+/** The folders that this server writes to, by what they are for. */
+export function ownFolders({ dbPath, dumpDir, snapshotDir }: Config): Record<string, string> {
+  const all = { db: dbPath, dumps: dumpDir, snapshots: snapshotDir };
+  return Object.fromEntries(Object.entries(all).filter(([, path]) => bucketOf(path) === null));
+}
+
 /** The folder or the bucket that an option names. */
 export function backupsAt(location: string, { s3, dbPath }: Config): BackupStore {
   const bucket = bucketOf(location);

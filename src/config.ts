@@ -62,6 +62,8 @@ export interface Config {
   indexingThreads: number;
   logLevel: LogLevel;
   logMode: LogMode;
+  /** Where the metrics are, in addition to the main address; null: nowhere. */
+  metricsAddress: { host: string; port: number } | null;
   /** Searches that take at least this long are logged; null: none. */
   slowSearchMs: number | null;
   shutdownSeconds: number;
@@ -435,6 +437,11 @@ export const OPTIONS = {
     ours: true,
     help: 'An additional address and port that accepts only usage events.',
   },
+  'metrics-addr': {
+    kind: 'text',
+    ours: true,
+    help: 'An additional address and port for metrics, which needs no experimental feature.',
+  },
   'http-transport': {
     kind: 'text',
     ours: true,
@@ -768,6 +775,7 @@ function buildOrThrow(values: ServerValues, origins: Origins, env: Environment):
     limits: limits(given),
     indexingThreads: indexingThreads(given.text('max-indexing-threads')),
     logMode: given.oneOf('experimental-logs-mode', ['human', 'json'], 'human'),
+    metricsAddress: optionalAddress('metrics-addr', given),
     slowSearchMs: given.count('slow-search-ms', null),
     shutdownSeconds: given.count('shutdown-seconds', SHUTDOWN_SECONDS, 0, TIMER_SECONDS_MAX),
     upgradeDb: given.flag('upgrade-db'),
@@ -921,7 +929,6 @@ function rateLimit(given: Given): RateLimit | null {
 
 function analytics(given: Given): AnalyticsConfig | null {
   const retentionDays = given.count('analytics-retention-days', 0, 0, RETENTION_DAYS_MAX);
-  const eventsAddress = given.text('events-addr');
   if (retentionDays === 0) {
     const names = ['events-addr', 'analytics-size-limit'] as const;
     const idle = names.find((name) => given.text(name) !== null);
@@ -933,7 +940,7 @@ function analytics(given: Given): AnalyticsConfig | null {
   return {
     retentionDays,
     bytesMax,
-    eventsAddress: eventsAddress === null ? null : address('events-addr', eventsAddress),
+    eventsAddress: optionalAddress('events-addr', given),
   };
 }
 
@@ -1085,6 +1092,14 @@ function address(name: OptionName<typeof OPTIONS>, text: string): { host: string
   const host = match![1] ?? match![2]!;
   // A name may resolve to the IPv6 address alone, which clients of 127.0.0.1 would not find.
   return { host: host === 'localhost' ? '127.0.0.1' : host === '' ? '0.0.0.0' : host, port };
+}
+
+function optionalAddress(
+  name: 'events-addr' | 'metrics-addr',
+  given: Given,
+): { host: string; port: number } | null {
+  const text = given.text(name);
+  return text === null ? null : address(name, text);
 }
 
 function indexingThreads(text: string | null): number {

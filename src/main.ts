@@ -53,12 +53,12 @@ import type { EngineOptions, NativeAddon } from './engine/native.ts';
 import { ResponseMerger } from './engine/response-merger.ts';
 import type { IndexRegistry } from './engine/registry.ts';
 import type { Analytics, Dependencies, VersionInfo } from './http/dependencies.ts';
-import { HttpMetrics, ProcessMetrics } from './http/metrics.ts';
+import { ProcessMetrics, RequestMetrics, searchObserver } from './http/metrics.ts';
 import { Phase } from './http/phase.ts';
 import { InnerRequests } from './http/inner-request.ts';
 import { TaskStreams } from './http/task-streams.ts';
 import { checkParts } from './http/routes/system.ts';
-import { type HttpOptions, type HttpServer, startHttp } from './http/server.ts';
+import { type HttpOptions, type HttpServer, type OtherAddress, startHttp } from './http/server.ts';
 import type { Services } from './http/services.ts';
 import { SharedMemory, type ThreadsSetup } from './http/threads/http-threads.ts';
 import type { ThreadOptions } from './http/threads/thread.ts';
@@ -67,6 +67,7 @@ import { exportRunner } from './export/run-export.ts';
 import { refuseMissing, sourceOf } from './import-at-start.ts';
 import {
   backupsAt,
+  ownFolders,
   localArchive,
   refuseUnusableFolders,
   scheduleBackups,
@@ -101,7 +102,7 @@ import { ForeignDocuments } from './search/foreign-documents.ts';
 import { queryEmbedding } from './search/query-embedding.ts';
 import { reranking } from './search/reranking.ts';
 import { LocalSearch } from './search/run/local.ts';
-import { SlowSearches } from './search/report.ts';
+import { type SearchObserver, SearchReport } from './search/report.ts';
 import { importSnapshot } from './snapshot/import-snapshot.ts';
 import { snapshotRunner } from './snapshot/write-snapshot.ts';
 import { analyticsFolder, AnalyticsStore } from './store/analytics-store.ts';
@@ -193,7 +194,7 @@ function banner(
   config: Config,
   version: VersionInfo,
   instanceUid: string,
-  { port, eventsPort, transport }: HttpServer,
+  { port, otherPorts, transport }: HttpServer,
 ): void {
   const notice = masterKeyNotice(config);
   const scheme = config.tls === null ? 'http' : 'https';
@@ -204,11 +205,10 @@ function banner(
     `  Configuration file  ${config.configFile ?? 'none'}`,
     `  Database            ${config.dbPath}`,
     `  Listening on        ${scheme}://${config.host}:${port}`,
-    ...(eventsPort === null
-      ? []
-      : [
-          `  Usage events on     ${scheme}://${config.analytics!.eventsAddress!.host}:${eventsPort}`,
-        ]),
+    ...Object.entries(otherAddresses(config)).map(([name, { host }]) => {
+      const title = name === 'events' ? 'Usage events on     ' : 'Metrics on          ';
+      return `  ${title}${scheme}://${host}:${otherPorts[name as OtherAddress]}`;
+    }),
     `  HTTP by             ${transport}`,
     `  Environment         ${config.production ? 'production' : 'development'}`,
     '  Telemetry           none is ever sent',
@@ -746,6 +746,7 @@ function threadsSetup(
       engine: engineOptions(config),
       search: searchLimits(config),
       isRecording: analytics !== null,
+      isMeasuring: config.metricsAddress !== null,
     },
     mirrored: { keys, features, aliases, searchRules, registry, phase, logs },
     embed: queryEmbedding(registry, embedding),
@@ -887,12 +888,14 @@ function searchServices(
   config: Config,
   { native, embedding, rerankers, system, features, memory }: Parts,
   { logs, outbound }: Shared,
+  observer: SearchObserver,
 ): Pick<Services, 'indexes' | 'search' | 'networkDocuments' | 'foreign'> {
   const { store, registry, searchRules, aliases, network } = system;
   const { limits } = config;
   const { permits, queriesAtOnce, ...waiting } = searchLimits(config);
   const queue = new SearchQueue({
     ...waiting,
+    onPermit: observer.permitted,
     permits: memory?.mainPermits(permits) ?? new LocalPermits(permits),
   });
   const enabled = (): FeatureSet => features.get();
@@ -929,7 +932,7 @@ function searchServices(
     network: new NetworkSearch(local, elsewhere),
     foreign,
     pins: currentPins({ rules: searchRules, aliases, enabled, clock: systemClock }),
-    report: new SlowSearches(config.slowSearchMs, logs.of('search')),
+    report: new SearchReport(config.slowSearchMs, logs.of('search'), observer),
     settings,
   });
   const indexes = new Indexes(registry, documents, () => store.size());
@@ -939,9 +942,13 @@ function searchServices(
 function dependencies(config: Config, parts: Parts, shared: Shared): Dependencies {
   const { native, scripts, system, keys, features } = parts;
   const { queue, searchRules, aliases, network } = system;
+  const metrics = new RequestMetrics(
+    () => config.metricsAddress !== null || features.get().metrics,
+  );
+  const observer = searchObserver(metrics);
   return {
     ...shared,
-    services: { ...searchServices(config, parts, shared), tasks: queue, keys, features },
+    services: { ...searchServices(config, parts, shared, observer), tasks: queue, keys, features },
     authorizer: new Authorizer(config.masterKey, keys, systemClock, config.rateLimit, aliases),
     clock: systemClock,
     searchRules,
@@ -955,7 +962,8 @@ function dependencies(config: Config, parts: Parts, shared: Shared): Dependencie
     mcpLoad: new McpLoad(),
     knownWrites: new KnownWrites(),
     chatAllowNonStreaming: config.chatAllowNonStreaming,
-    metrics: new HttpMetrics(() => features.get().metrics),
+    metrics,
+    folders: ownFolders(config),
     processMetrics: new ProcessMetrics(),
     production: config.production,
     limits: config.limits,
@@ -990,7 +998,14 @@ function httpOptions(
     library,
     tlsRequireAuth: config.tlsRequireAuth,
     logger,
-    ...(config.analytics?.eventsAddress && { events: config.analytics.eventsAddress }),
+    more: otherAddresses(config),
+  };
+}
+
+function otherAddresses({ analytics, metricsAddress }: Config): HttpOptions['more'] {
+  return {
+    ...(analytics?.eventsAddress && { events: analytics.eventsAddress }),
+    ...(metricsAddress && { metrics: metricsAddress }),
   };
 }
 

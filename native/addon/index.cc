@@ -7,6 +7,7 @@
 #include "addon/calls.h"
 #include "base/json.h"
 #include "index/expiry.h"
+#include "indexing/merge.h"
 
 namespace gannet::addon {
 namespace {
@@ -47,6 +48,13 @@ Napi::Value CloseIndex(const Napi::CallbackInfo& info) {
 Napi::Value IsMerging(const Napi::CallbackInfo& info) {
   const auto open = IndexOf(info);
   return Napi::Boolean::New(info.Env(), open && open->merging());
+}
+
+// Bytes of the segments that are merged next; 0: there is nothing to merge.
+Napi::Value MergeDebt(const Napi::CallbackInfo& info) {
+  const auto open = IndexOf(info);
+  const auto plan = open ? indexing::PlanMerge(*open->index->snapshot()) : std::nullopt;
+  return Napi::Number::New(info.Env(), plan ? static_cast<double>(plan->bytes) : 0);
 }
 
 Napi::Value TakeMergeFault(const Napi::CallbackInfo& info) {
@@ -159,6 +167,7 @@ constexpr NamedFunction kIndexFunctions[] = {
     {"takeMergeFault", TakeMergeFault}, {"indexState", IndexState},
     {"indexSettings", IndexSettings},   {"indexFields", IndexFields},
     {"copyIndex", CopyIndex},           {"isDamaged", IsDamaged},
+    {"mergeDebt", MergeDebt},
 };
 
 }  // namespace

@@ -7,7 +7,11 @@ import { TextDecoder } from 'node:util';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { excessIn } from '../base/json.ts';
 import type { ChatMessage, ChatWorkspace } from '../contract/chats.ts';
-import type { OutboundClient, OutboundStream } from '../outbound/outbound-client.ts';
+import type {
+  OutboundClient,
+  OutboundRequest,
+  OutboundStream,
+} from '../outbound/outbound-client.ts';
 import { OutboundError } from '../outbound/outbound-error.ts';
 import { type ErrorEvent, type ProviderChunk, readChunk } from './chunks.ts';
 
@@ -145,7 +149,7 @@ async function opened(
 ): Promise<OutboundStream> {
   let response: OutboundStream;
   try {
-    response = await outbound.stream({
+    const request: OutboundRequest = {
       method: 'POST',
       url: endpointOf(workspace),
       headers: headersOf(workspace),
@@ -153,7 +157,13 @@ async function opened(
       timeoutMs: HEAD_TIMEOUT_MS,
       idleTimeoutMs: IDLE_TIMEOUT_MS,
       signal,
-    });
+    };
+    response = await outbound.counts.counted(
+      'chat',
+      signal,
+      () => outbound.stream(request),
+      ({ status }) => status === 200,
+    );
   } catch (error) {
     throw transportError(error);
   }

@@ -9,6 +9,7 @@ import { DIMENSIONS_MAX } from '../contract/embedders/fields.ts';
 import type { Protocol } from '../contract/embedders/protocol.ts';
 import type { ConcurrencyLimit } from '../outbound/concurrency-limit.ts';
 import type { OutboundResponse, OutboundClient } from '../outbound/outbound-client.ts';
+import type { OutboundKind } from '../outbound/outbound-counts.ts';
 import { FINAL_FAILURES, OutboundError, addressOf } from '../outbound/outbound-error.ts';
 import { withRetries } from '../outbound/retry.ts';
 import type { EmbedderRequests } from './embedder-requests.ts';
@@ -88,17 +89,20 @@ export class RequestProvider implements Provider {
   readonly #protocol: Protocol;
   readonly #client: OutboundClient;
   readonly #limits: RequestLimits;
+  readonly #kind: OutboundKind;
 
   constructor(
     protocol: Protocol,
     dimensions: number | null,
     client: OutboundClient,
     limits: RequestLimits,
+    kind: OutboundKind,
   ) {
     this.#protocol = protocol;
     this.dimensions = dimensions;
     this.#client = client;
     this.#limits = limits;
+    this.#kind = kind;
   }
 
   async embed(inputs: readonly unknown[], call: EmbedCall): Promise<Float32Array[]> {
@@ -208,7 +212,12 @@ export class RequestProvider implements Provider {
 
   async #attempt(group: readonly unknown[], call: EmbedCall): Promise<Float32Array[]> {
     call.requests?.begin();
-    const outcome = await this.#request(group, call);
+    const outcome = await this.#client.counts.counted(
+      this.#kind,
+      call.signal,
+      () => this.#request(group, call),
+      ({ ok }) => ok,
+    );
     if (outcome.ok) return outcome.value;
     call.requests?.fail(outcome.error.message);
     throw outcome.error;

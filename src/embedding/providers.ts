@@ -27,5 +27,5 @@ export function openProvider(embedder: PartEmbedder, parts: ProviderParts): Prov
   const protocol = sourceOf(embedder.source).protocol!(embedder, parts);
   if (!protocol.ok) throw new EmbeddingError(protocol.error);
   const dimensions = dimensionsOf(embedder);
-  return new RequestProvider(protocol.value, dimensions, parts.client, parts.options);
+  return new RequestProvider(protocol.value, dimensions, parts.client, parts.options, 'embedder');
 }

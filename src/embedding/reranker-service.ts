@@ -74,6 +74,7 @@ export class RerankerService {
       1,
       this.#client,
       this.#limits,
+      'reranker',
     );
     const scores = await provider.embed(texts, {
       deadline,

@@ -214,6 +214,11 @@ export class IndexHandle implements SearchedHandle {
     return this.#native.isMerging(this.#handle);
   }
 
+  /** Bytes of the segments that are merged next. */
+  mergeDebt(): number {
+    return this.#native.mergeDebt(this.#handle);
+  }
+
   /** Whether damage was found in its files since it was opened. */
   isDamaged(): boolean {
     return this.#native.isDamaged(this.#handle);

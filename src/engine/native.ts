@@ -40,6 +40,8 @@ export interface NativeAddon {
    * next batch.
    */
   isMerging(handle: number): boolean;
+  /** Bytes of the segments that are merged next; 0: there is nothing to merge. */
+  mergeDebt(handle: number): number;
   /** Whether a block of its files that was read since the index was opened is damaged. */
   isDamaged(handle: number): boolean;
   /** Why merges have failed since the last call, or null. */

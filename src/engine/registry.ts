@@ -522,6 +522,13 @@ export class IndexRegistry implements SearchedIndexes {
     }
   }
 
+  /** Bytes of the segments that are merged next, of all indexes: one that is closed has none. */
+  mergeDebt(): number {
+    let bytes = 0;
+    for (const { openHandle } of this.#open) bytes += openHandle?.mergeDebt() ?? 0;
+    return bytes;
+  }
+
   /** Why merges have failed since the last call, by the folder of the index. */
   takeMergeFaults(): { uuid: string; fault: string }[] {
     return [...this.#open].flatMap(({ uuid, openHandle }) => {

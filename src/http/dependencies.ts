@@ -25,7 +25,7 @@ import type { RuleStore } from '../store/rule-store.ts';
 import type { WebhookStore } from '../store/webhook-store.ts';
 import type { Logs } from '../base/logger.ts';
 import type { InnerRequests } from './inner-request.ts';
-import type { HttpMetrics, ProcessMetrics } from './metrics.ts';
+import type { RequestMetrics, ProcessMetrics } from './metrics.ts';
 import type { Phase } from './phase.ts';
 import type { EmbedderService, ReadServices, Services } from './services.ts';
 import type { TaskStreams } from './task-streams.ts';
@@ -111,8 +111,10 @@ export interface Dependencies extends ReadDependencies {
    */
   renders: RenderPool;
   logs: Logs;
-  metrics: HttpMetrics;
+  metrics: RequestMetrics;
   processMetrics: ProcessMetrics;
+  /** The folders whose file systems the metrics show. */
+  folders: Readonly<Record<string, string>>;
   version: VersionInfo;
   /** A random text unique to this process, by which it recognizes its own exports. */
   processMark: string;

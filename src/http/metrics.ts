@@ -1,16 +1,30 @@
 /**
- * Metrics in the Prometheus text format: the HTTP counters, and a writer for values that are read
- * on demand.
+ * Metrics in the Prometheus text format: those of requests and searches, which are counted as they
+ * end, and a writer for values that are read on demand.
  */
 import { setImmediate } from 'node:timers/promises';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { SearchKind } from '../contract/search-kind.ts';
+import type { SearchObserver } from '../search/report.ts';
 
 const PREFIX = 'gannet_';
 
 /** Upper bounds of the response time buckets, seconds. */
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 
-export class HttpMetrics {
+/** Upper bounds of the waiting time buckets, seconds: most searches wait for nothing. */
+const WAIT_BUCKETS = [0, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** What happened once. */
+export type Observation =
+  /** @param pattern the path of the route */
+  | readonly [is: 'request', method: string, pattern: string, status: number, seconds: number]
+  /** @param order what determines the order of the hits */
+  | readonly [is: 'search', kind: string, order: SearchKind, seconds: number]
+  /** A request got its first permit for a search. */
+  | readonly [is: 'permit', waitedSeconds: number];
+
+export class RequestMetrics {
   readonly enabled: () => boolean;
   /** Gets the counts of other threads. */
   collect: () => Promise<void> = async () => {};
@@ -28,22 +42,61 @@ export class HttpMetrics {
     buckets: BUCKETS,
     registers: [this.#registry],
   });
+  readonly #searches = new Histogram({
+    name: `${PREFIX}search_duration_seconds`,
+    help: 'Times of searches, waiting included',
+    labelNames: ['kind', 'order'],
+    buckets: BUCKETS,
+    registers: [this.#registry],
+  });
+  readonly #waits = new Histogram({
+    name: `${PREFIX}search_wait_seconds`,
+    help: 'Times that searches waited for a permit',
+    buckets: WAIT_BUCKETS,
+    registers: [this.#registry],
+  });
 
+  /** @param enabled whether anything is counted */
   constructor(enabled: () => boolean) {
     this.enabled = enabled;
   }
 
-  /** @param pattern the path of the route */
-  record(method: string, pattern: string, status: number, seconds: number): void {
-    const path = pattern.replace(/:(\w+)/g, '{$1}');
-    this.#requests.inc({ method, path, status });
-    this.#times.observe({ method, path }, seconds);
+  record(observed: Observation): void {
+    switch (observed[0]) {
+      case 'request': {
+        const [, method, pattern, status, seconds] = observed;
+        const path = pattern.replace(/:(\w+)/g, '{$1}');
+        this.#requests.inc({ method, path, status });
+        this.#times.observe({ method, path }, seconds);
+        return;
+      }
+      case 'search': {
+        const [, kind, order, seconds] = observed;
+        this.#searches.observe({ kind, order }, seconds);
+        return;
+      }
+      case 'permit':
+        this.#waits.observe(observed[1]);
+    }
   }
 
   async text(): Promise<string> {
     await this.collect();
     return textOf(this.#registry);
   }
+}
+
+/** Passes on what searches report, while anything is counted. */
+export function searchObserver(
+  metrics: Pick<RequestMetrics, 'enabled' | 'record'>,
+): SearchObserver {
+  const record = (observed: Observation): void => {
+    if (metrics.enabled()) metrics.record(observed);
+  };
+  return {
+    ended: (kind, order, ms) => record(['search', kind, order, ms / 1000]),
+    permitted: (ms) => record(['permit', ms / 1000]),
+  };
 }
 
 /** Writes one metric per iteration of the event loop: some have thousands of lines. */

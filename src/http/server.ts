@@ -25,7 +25,7 @@ import { NETWORK_ROUTES } from './routes/network.ts';
 import { INDEX_ROUTES } from './routes/indexes.ts';
 import { KEY_ROUTES } from './routes/keys.ts';
 import { MCP_ROUTES } from './routes/mcp.ts';
-import { METRICS_ROUTES } from './routes/metrics.ts';
+import { METRICS_ROUTE, METRICS_ROUTES } from './routes/metrics.ts';
 import { RENDER_ROUTES } from './routes/render.ts';
 import { SEARCH_RULE_ROUTES } from './routes/search-rules.ts';
 import { SEARCH_ROUTES } from './routes/search.ts';
@@ -49,14 +49,21 @@ export interface HttpOptions {
   logger: Logger;
   /** Absent, or without the library: the main thread serves everything. */
   threads?: ThreadsSetup;
-  /** Another address that accepts usage events and serves the health route; absent: none. */
-  events?: { host: string; port: number };
+  /** Further addresses; each serves the health route and what its name says. */
+  more: Partial<Record<OtherAddress, { host: string; port: number }>>;
 }
+
+export type OtherAddress = 'events' | 'metrics';
+
+const OTHER_ROUTES: Record<OtherAddress, Route[]> = {
+  events: [EVENT_ROUTE, HEALTH_ROUTE],
+  metrics: [METRICS_ROUTE, HEALTH_ROUTE],
+};
 
 export interface HttpServer {
   readonly port: number;
-  /** Port of the address for events; null: there is none. */
-  readonly eventsPort: number | null;
+  /** Ports of the further addresses. */
+  readonly otherPorts: Readonly<Partial<Record<OtherAddress, number>>>;
   readonly transport: 'uWebSockets.js' | 'node:http';
   /**
    * Serves the same routes at a unix socket as well, for this process itself: these requests do not
@@ -142,12 +149,19 @@ export async function startHttp(
     });
   const threads = await startThreads(dependencies, options, routes, lifecycle);
   const listener = await listenAt({ host, port }, lifecycle, threads);
-  const eventLifecycle = lifecycleOf([EVENT_ROUTE, HEALTH_ROUTE]);
-  const eventListener =
-    options.events === undefined ? null : await listenAt(options.events, eventLifecycle);
+  const lifecycles = [lifecycle];
+  const listeners = [listener];
+  const otherPorts: Partial<Record<OtherAddress, number>> = {};
+  for (const [name, address] of Object.entries(options.more)) {
+    const other = lifecycleOf(OTHER_ROUTES[name as OtherAddress]);
+    const otherListener = await listenAt(address, other);
+    otherPorts[name as OtherAddress] = otherListener.port;
+    lifecycles.push(other);
+    listeners.push(otherListener);
+  }
   return {
     port: listener.port,
-    eventsPort: eventListener?.port ?? null,
+    otherPorts,
     transport: library === null ? 'node:http' : 'uWebSockets.js',
     listenWithin: (socketPath) =>
       listen({
@@ -156,10 +170,7 @@ export async function startHttp(
         tlsRequireAuth: false,
         onRequest: (connection) => lifecycle.handle(connection, false),
       }),
-    stop: (graceMs) => {
-      const listeners = eventListener === null ? [listener] : [listener, eventListener];
-      return stopHttp(dependencies, [lifecycle, eventLifecycle], listeners, threads, graceMs);
-    },
+    stop: (graceMs) => stopHttp(dependencies, lifecycles, listeners, threads, graceMs),
   };
 }
 

@@ -31,6 +31,7 @@ import type { SearchedSettings } from '../engine/searched-index.ts';
 import type { Reader } from '../search/index-service.ts';
 import type { SearchResponse } from '../search/response.ts';
 import type { SearchCaller } from '../search/caller.ts';
+import type { SearchLoad } from '../search/run/local.ts';
 import type { FeatureStore } from '../store/feature-store.ts';
 import type { KeyStore } from '../store/key-store.ts';
 import type { TaskChange } from '../store/task-store.ts';
@@ -133,6 +134,8 @@ export interface IndexService {
    * Statistics of every index, without its parts; the caller removes those that may not be seen.
    */
   allStats(): InstanceStats;
+  /** Bytes of the segments that are merged next. */
+  mergeDebt(): number;
   /**
    * The complete object in the order of GET, with secrets in clear; undefined when the index is
    * missing.
@@ -192,9 +195,5 @@ export interface SearchService {
     caller: SearchCaller,
   ): Promise<SearchResponse>;
   similar(uid: string, params: SimilarRequest, caller: SearchCaller): Promise<SearchResponse>;
-  /**
-   * Searches running and waiting, how many may wait, and how many were cut short by their time
-   * limit since the start.
-   */
-  load(): { running: number; waiting: number; waitingMax: number; degraded: number };
+  load(): SearchLoad;
 }

@@ -13,6 +13,7 @@ import type { Readable } from 'node:stream';
 import type { Agent, buildConnector, Dispatcher } from 'undici';
 import { SecretFilter, unescaped } from '../base/secrets.ts';
 import { AddressPolicy, type AddressPolicyOptions } from './address-policy.ts';
+import { OutboundCounts } from './outbound-counts.ts';
 import { type OutboundFailure, OutboundError, addressOf } from './outbound-error.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -97,6 +98,7 @@ class AddressRefused extends Error {
 }
 
 export class OutboundClient {
+  readonly counts = new OutboundCounts();
   readonly #policy: AddressPolicy;
   readonly #options: OutboundOptions;
   #agent: Promise<Agent> | null = null;

@@ -21,6 +21,7 @@ import type {
   SimilarRequest,
 } from '../contract/search.ts';
 import { listed } from '../contract/fields.ts';
+import { type SearchKind, searchKind, type VectorRequest } from '../contract/search-kind.ts';
 import type { SettingsObject } from '../contract/settings.ts';
 import { isGiven } from '../contract/settings/setting.ts';
 import { bestHits, grouped, notDisplayed } from './groups.ts';
@@ -31,7 +32,7 @@ import { hasForeign } from './foreign-filter.ts';
 import { asksOthers, type NetworkSearch } from './run/network.ts';
 import { ofQuery } from './of-query.ts';
 import { Steps } from './performance-details.ts';
-import { askedOf, askedOfFacet, askedOfMany, type SlowSearches } from './report.ts';
+import { askedOf, askedOfFacet, askedOfMany, type SearchReport } from './report.ts';
 import type { Pin, RuledSearch } from './rules-in-force.ts';
 import type { LocalSearch, SearchLoad } from './run/local.ts';
 
@@ -41,7 +42,7 @@ export interface SearchParts {
   foreign: Pick<ForeignDocuments, 'filter' | 'needsHits' | 'hydrate'>;
   /** The pins of a search, by the rules in force; empty when there are none. */
   pins: (search: RuledSearch) => Pin[];
-  report: SlowSearches;
+  report: SearchReport;
   settings: (indexUid: string) => Pick<SettingsObject, 'displayedAttributes'> | undefined;
 }
 
@@ -75,6 +76,9 @@ interface Job<T extends Query> {
   /** @param hitSpans heads include the positions of the hits */
   run: (queries: readonly T[], hitSpans: boolean) => Promise<SearchResponse[]>;
 }
+
+/** By descending cost. */
+const ORDERS: readonly SearchKind[] = ['hybrid', 'semantic', 'words'];
 
 export class SearchPipeline {
   readonly #parts: SearchParts;
@@ -209,16 +213,23 @@ export class SearchPipeline {
     const uids = job.queries.map(({ uid }) => uid);
     let queries = job.queries.map(({ params }) => params);
     const describe = (): object => job.describe(queries);
-    return report.watched(job.kind, job.caller, describe, async () => {
-      const steps = new Steps(job.shown.includes(true));
-      queries = await steps.time('resolve', () => this.#resolve(job, uids));
-      const isHydrated = job.isHydrated === true && this.#parts.foreign.needsHits(uids);
-      const responses = await steps.time('run', () => job.run(queries, isHydrated));
-      const whole = await steps.time('hydrate', () =>
-        isHydrated ? this.#hydrate(job, uids, responses) : Promise.resolve(responses),
-      );
-      return whole.map((response, n) => (job.shown[n] === true ? steps.added(response) : response));
-    });
+    return report.watched(
+      { kind: job.kind, order: orderOf(job) },
+      job.caller,
+      describe,
+      async () => {
+        const steps = new Steps(job.shown.includes(true));
+        queries = await steps.time('resolve', () => this.#resolve(job, uids));
+        const isHydrated = job.isHydrated === true && this.#parts.foreign.needsHits(uids);
+        const responses = await steps.time('run', () => job.run(queries, isHydrated));
+        const whole = await steps.time('hydrate', () =>
+          isHydrated ? this.#hydrate(job, uids, responses) : Promise.resolve(responses),
+        );
+        return whole.map((response, n) =>
+          job.shown[n] === true ? steps.added(response) : response,
+        );
+      },
+    );
   }
 
   /** The requests in the form in which they are run. */
@@ -271,6 +282,13 @@ export class SearchPipeline {
       caller,
     );
   }
+}
+
+/** That of the costliest query. */
+function orderOf({ kind, queries }: Pick<Job<Query>, 'kind' | 'queries'>): SearchKind {
+  if (kind === 'similar') return 'semantic';
+  const orders = queries.map(({ params }) => searchKind(params as VectorRequest));
+  return ORDERS.find((order) => orders.includes(order)) ?? 'words';
 }
 
 function askedQuery(query: MultiSearchQuery): Asked<MultiSearchQuery> {

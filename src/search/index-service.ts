@@ -67,6 +67,11 @@ export class Indexes {
     return stats;
   }
 
+  /** Bytes of the segments that are merged next. */
+  mergeDebt(): number {
+    return this.#registry.mergeDebt();
+  }
+
   /** Complete, secrets in clear. Shared: do not modify. */
   settings(uid: string): SettingsObject | undefined {
     return this.#registry.get(uid)?.settings;

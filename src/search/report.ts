@@ -1,11 +1,12 @@
 /**
- * The log of slow searches. An entry has the index, the total time and the time in the engine, and
- * the request with its query cut short; it shows only whether there are filters, as they may
- * contain rules of tenants. For a failed search only the code is logged: its message may contain
- * anything.
+ * Reports searches: to the metrics each of them, to the log the slow ones. An entry of the log has
+ * the index, the total time and the time in the engine, and the request with its query cut short;
+ * it shows only whether there are filters, as they may contain rules of tenants. For a failed
+ * search only the code is logged: its message may contain anything.
  */
 import type { Logger } from '../base/logger.ts';
 import { toApiError } from '../contract/errors.ts';
+import type { SearchKind } from '../contract/search-kind.ts';
 import type { FacetSearchRequest, MultiSearchQuery, SearchRequest } from '../contract/search.ts';
 import type { SearchResponse } from './response.ts';
 import type { SearchCaller } from './caller.ts';
@@ -13,20 +14,32 @@ import type { SearchCaller } from './caller.ts';
 /** Characters of a query that are logged. */
 const QUERY_LENGTH_MAX = 200;
 
-/** Logs searches that took long, measured from their arrival. */
-export class SlowSearches {
+/** What the metrics count of searches. Times are measured from the arrival of the search. */
+export interface SearchObserver {
+  ended(kind: string, order: SearchKind, ms: number): void;
+  /** A request got its first permit. */
+  permitted(waitedMs: number): void;
+}
+
+export class SearchReport {
   readonly #thresholdMs: number;
   readonly #log: Pick<Logger, 'warn'>;
+  readonly #observer: Pick<SearchObserver, 'ended'>;
 
   /** @param thresholdMs null: nothing is logged */
-  constructor(thresholdMs: number | null, log: Pick<Logger, 'warn'>) {
+  constructor(
+    thresholdMs: number | null,
+    log: Pick<Logger, 'warn'>,
+    observer: Pick<SearchObserver, 'ended'>,
+  ) {
     this.#thresholdMs = thresholdMs ?? Infinity;
     this.#log = log;
+    this.#observer = observer;
   }
 
   /** @param describe returns the request for the log */
   async watched(
-    kind: string,
+    { kind, order }: { kind: string; order: SearchKind },
     { requestId }: SearchCaller,
     describe: () => object,
     search: () => Promise<SearchResponse[]>,
@@ -34,7 +47,10 @@ export class SlowSearches {
     const from = performance.now();
     const tell = (outcome: () => object): void => {
       const ms = performance.now() - from;
-      if (ms < this.#thresholdMs || requestId === '') return;
+      // Searches of the server itself have no id.
+      if (requestId === '') return;
+      this.#observer.ended(kind, order, ms);
+      if (ms < this.#thresholdMs) return;
       const durationMs = Math.round(ms * 10) / 10;
       this.#log.warn({ kind, durationMs, ...outcome(), requestId }, 'slow search');
     };

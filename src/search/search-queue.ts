@@ -25,6 +25,8 @@ interface SearchQueueOptions {
   waitingMax: number;
   /** A search that has waited longer is refused instead of run. */
   waitMsMax: number;
+  /** Called when a request gets its first permit, with the milliseconds that it waited. */
+  onPermit?: (waitedMs: number) => void;
   random?: () => number;
   /** Milliseconds of a steady clock. */
   now?: () => number;
@@ -120,7 +122,12 @@ export class SearchQueue {
     const { permits, ...rest } = options;
     this.#permits =
       typeof permits === 'number' ? new LocalPermits({ count: permits, each: permits }) : permits;
-    this.#options = { random: Math.random, now: () => performance.now(), ...rest };
+    this.#options = {
+      onPermit: () => {},
+      random: Math.random,
+      now: () => performance.now(),
+      ...rest,
+    };
     this.#permits.onGranted(() => this.#startNext(true));
   }
 
@@ -156,7 +163,9 @@ export class SearchQueue {
   /** Takes a permit for a new request, unless it has to wait. */
   #begins(holder: string): boolean {
     const away = this.#away < Math.max(this.permits, this.waitingMax);
-    return (away || this.#waitingOf(holder) === 0) && this.#takes(holder);
+    const begins = (away || this.#waitingOf(holder) === 0) && this.#takes(holder);
+    if (begins) this.#options.onPermit(0);
+    return begins;
   }
 
   /** Requests of a requester that wait, or whose searches are away. */
@@ -434,7 +443,7 @@ export class SearchQueue {
 
   /** Removes what gets the next permit; refuses requests on the way that have waited too long. */
   #takeNext(): Waiting | undefined {
-    const { now, waitMsMax } = this.#options;
+    const { now, onPermit, waitMsMax } = this.#options;
     for (;;) {
       const holder = this.#waiting.next((one, items) => {
         const held = this.#permits.of(one, 'held');
@@ -450,7 +459,11 @@ export class SearchQueue {
       const next = this.#waiting.take(holder, isFurther ? further : request);
       if (next.request === null) return next;
       this.#countRequest(holder, -1);
-      if (now() - next.request.since <= waitMsMax) return next;
+      const waitedMs = now() - next.request.since;
+      if (waitedMs <= waitMsMax) {
+        onPermit(waitedMs);
+        return next;
+      }
       next.request.refuse(this.#tooMany(holder));
     }
   }

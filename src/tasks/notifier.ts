@@ -12,7 +12,7 @@ import { createGzip } from 'node:zlib';
 import { Readable } from 'node:stream';
 import type { Logger } from '../base/logger.ts';
 import type { WebhookRecord } from '../contract/webhooks.ts';
-import type { OutboundClient } from '../outbound/outbound-client.ts';
+import type { OutboundClient, OutboundRequest } from '../outbound/outbound-client.ts';
 import { OutboundError } from '../outbound/outbound-error.ts';
 import { withRetries } from '../outbound/retry.ts';
 import type { NotificationStore } from '../store/notification-store.ts';
@@ -162,21 +162,25 @@ export class Notifier {
     if (uids.length === 0) return;
     const body = Readable.from(this.#lines(uids)).pipe(createGzip());
     try {
-      const response = await this.#outbound.fetch(
-        {
-          method: 'POST',
-          url: webhook.url,
-          headers: {
-            'content-type': 'application/x-ndjson',
-            'content-encoding': 'gzip',
-            'accept-encoding': 'gzip',
-            ...webhook.headers,
-          },
-          body,
-          timeoutMs: TIMEOUT_MS,
-          signal: this.#ending.signal,
+      const { signal } = this.#ending;
+      const request: OutboundRequest = {
+        method: 'POST',
+        url: webhook.url,
+        headers: {
+          'content-type': 'application/x-ndjson',
+          'content-encoding': 'gzip',
+          'accept-encoding': 'gzip',
+          ...webhook.headers,
         },
-        { bytesMax: null },
+        body,
+        timeoutMs: TIMEOUT_MS,
+        signal,
+      };
+      const response = await this.#outbound.counts.counted(
+        'webhook',
+        signal,
+        () => this.#outbound.fetch(request, { bytesMax: null }),
+        ({ status }) => status < 300,
       );
       if (response.status >= 500 || response.status === 429 || response.status === 408) {
         throw new ReceiverError(`it answered ${response.status}`);

@@ -24,6 +24,16 @@ const DESCRIBED: Record<string, string> = {
   last_update: 'gauge',
   is_indexing: 'gauge',
   last_backup_age_seconds: 'gauge kind',
+  search_duration_seconds: 'histogram kind order',
+  search_wait_seconds: 'histogram',
+  search_permits: 'gauge',
+  outbound_requests_total: 'counter kind',
+  outbound_failures_total: 'counter kind',
+  merge_debt_bytes: 'gauge',
+  disk_size_bytes: 'gauge folder',
+  disk_free_bytes: 'gauge folder',
+  disk_read_bytes_total: 'counter',
+  page_cache_misses_total: 'counter',
   search_queue_size: 'gauge',
   searches_running: 'gauge',
   searches_waiting_to_be_processed: 'gauge',
@@ -41,6 +51,14 @@ const EARLIER: Record<string, string> = {
   last_indexed_documents_count: 'last_indexed_documents',
   last_indexed_documents_duration_ms: 'last_indexed_documents_duration_seconds',
 };
+
+/** Cases for `promtool test rules`. */
+const ALERT_CASES = 'test/http/support/alert-cases.yaml';
+
+function namesOf(file: string, pattern: RegExp): string[] {
+  const found = [...readFileSync(file, 'utf8').matchAll(pattern)].map(([, name]) => name!);
+  return [...new Set(found)].toSorted();
+}
 
 const PROMTOOL = spawnSync('promtool', ['--version']).status === 0;
 
@@ -79,6 +97,47 @@ describe('Metrics', () => {
       assert.equal(shown.get(name), described.split(' ')[0], name);
     }
     assert.match(text, /^gannet_degraded_search_requests 3$/m);
+  });
+
+  it('need the feature at the main address, and a key but no feature at their own', async () => {
+    await server.call('PATCH', '/experimental-features', { body: { metrics: false } });
+    const refused = await server.call('GET', '/metrics');
+    assert.deepEqual([refused.status, refused.json.code], [400, 'feature_not_enabled']);
+    const own = (path: string, key?: string): Promise<Response> =>
+      fetch(`http://127.0.0.1:${server.server.otherPorts.metrics}${path}`, {
+        headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
+      });
+    const keyOf = async (actions: string[], indexes: string[]): Promise<string> =>
+      (await server.call('POST', '/keys', { body: { actions, indexes, expiresAt: null } })).json
+        .key;
+    const shown = await own('/metrics', await keyOf(['metrics.get'], ['*']));
+    assert.equal(shown.status, 200);
+    assert.match(await shown.text(), /^gannet_searches_running 2$/m);
+    assert.equal((await own('/metrics')).status, 401);
+    for (const [actions, indexes] of [
+      [['stats.get'], ['*']],
+      [['*'], ['movies']],
+    ] as const) {
+      const denied = await own('/metrics', await keyOf([...actions], [...indexes]));
+      assert.equal(denied.status, 403, String(actions));
+    }
+    assert.equal((await own('/health')).status, 200);
+    assert.equal((await own('/version', 'MASTER_KEY_OF_TESTS')).status, 404);
+  });
+
+  it('show the disks, the debt of merges and the permits of searches', async () => {
+    const { text } = await server.call('GET', '/metrics');
+    const value = (name: string): number =>
+      Number(new RegExp(`^gannet_${name} (\\S+)$`, 'm').exec(text)?.[1]);
+    const free = value('disk_free_bytes{folder="db"}');
+    assert.ok(free > 0 && free < value('disk_size_bytes{folder="db"}'));
+    // A folder that does not exist yet has no sample.
+    assert.doesNotMatch(text, /folder="dumps"/);
+    assert.equal(value('merge_debt_bytes'), 5000);
+    assert.equal(value('search_permits'), 8);
+    assert.ok(value('page_cache_misses_total') >= 0);
+    assert.ok(value('disk_read_bytes_total') >= 0);
+    assert.equal(value('outbound_requests_total{kind="webhook"}'), 0);
   });
 
   it('have their labels', async () => {
@@ -165,13 +224,23 @@ describe('Metrics', () => {
       assert.ok(known.has(base), name);
       assert.equal(EARLIER[base.replace(/^gannet_/, '')], undefined, name);
     }
-    if (!PROMTOOL) return;
-    const { status, stderr, stdout } = spawnSync(
-      'promtool',
+  });
+
+  it('raise the alerts that they should', function () {
+    const alerts = namesOf('docs/deploy/alerts.yaml', /- alert: (\w+)/g);
+    // Each alert has a case in which it fires and one in which it does not.
+    assert.deepEqual(namesOf(ALERT_CASES, /alertname="(\w+)"/g), alerts);
+    if (!PROMTOOL) {
+      console.log('      promtool is not installed (package prometheus): the rules are not run');
+      this.skip();
+    }
+    for (const args of [
       ['check', 'rules', 'docs/deploy/alerts.yaml'],
-      { encoding: 'utf8' },
-    );
-    assert.equal(status, 0, stderr + stdout);
+      ['test', 'rules', ALERT_CASES],
+    ]) {
+      const { status, stderr, stdout } = spawnSync('promtool', args, { encoding: 'utf8' });
+      assert.equal(status, 0, stderr + stdout);
+    }
   });
 
   it('are those that the dashboard shows, and each of them is on it', async () => {

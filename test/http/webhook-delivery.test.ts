@@ -84,7 +84,8 @@ describe('Delivery to webhooks', () => {
   });
 
   it('repeats what a receiver refuses for the moment, in order', async () => {
-    await start();
+    const port = await freePort();
+    await start('--metrics-addr', `127.0.0.1:${port}`);
     await call('POST', '/webhooks', { url });
     receiver.responses.push(503);
     await call('POST', '/indexes', { uid: 'first' });
@@ -93,6 +94,10 @@ describe('Delivery to webhooks', () => {
     await receiver.until(3);
     const notified = receiver.deliveries.map(({ tasks }) => tasks.map(({ indexUid }) => indexUid));
     assert.deepEqual(notified, [['first'], ['first'], ['second']]);
+    const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    assert.match(metrics, /^gannet_outbound_failures_total{kind="webhook"} 1$/m);
+    // The response to the third may be under way.
+    assert.match(metrics, /^gannet_outbound_requests_total{kind="webhook"} [23]$/m);
   });
 
   it('does not repeat what a receiver will never take', async () => {

@@ -118,6 +118,10 @@ export class MemoryEngine implements NativeAddon {
     return this.merging.has(handle);
   }
 
+  mergeDebt(): number {
+    return 0;
+  }
+
   /** Handles of the indexes that report damage. */
   readonly damaged = new Set<number>();
 

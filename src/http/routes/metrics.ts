@@ -1,3 +1,4 @@
+import { statfs } from 'node:fs/promises';
 import {
   TASK_STATUSES,
   TASK_TYPES,
@@ -6,6 +7,7 @@ import {
   type TaskPaging,
 } from '../../contract/tasks.ts';
 import { BACKUP_TYPES } from '../../contract/task-types/server.ts';
+import { OUTBOUND_KINDS, type OutboundCount } from '../../outbound/outbound-counts.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { MetricsText } from '../metrics.ts';
 import { needFeature } from '../need-feature.ts';
@@ -25,27 +27,38 @@ const UNITS_SECONDS: ReadonlyMap<string, number> = new Map([
   ['s', 1],
 ]);
 
+/** The route of an address for metrics. */
+export const METRICS_ROUTE = route({
+  method: 'GET',
+  path: '/metrics',
+  action: 'metrics.get',
+  summary: 'Shows metrics in the Prometheus text format.',
+  success: 200,
+  response: 'text',
+  responseType: 'text/plain',
+  handle: showMetrics,
+});
+
+/** Everywhere else, clients of the reference expect that the feature is needed. */
 export const METRICS_ROUTES: readonly Route[] = [
-  route({
-    method: 'GET',
-    path: '/metrics',
-    action: 'metrics.get',
-    summary: 'Shows metrics in the Prometheus text format.',
-    success: 200,
-    response: 'text',
-    responseType: 'text/plain',
-    handle: showMetrics,
-  }),
+  {
+    ...METRICS_ROUTE,
+    handle: (context, server) => {
+      needFeature(server, 'metrics', 'Reading the metrics');
+      return showMetrics(context, server);
+    },
+  },
 ];
 
 async function showMetrics(_: RequestContext, server: Dependencies): Promise<RouteResponse> {
-  needFeature(server, 'metrics', 'Reading the metrics');
   const { services } = server;
   const out = new MetricsText();
   await writeTasks(out, writeIndexes(out, services), server);
   await writeBatches(out, server);
   await writeBackups(out, server);
   writeSearches(out, services);
+  writeOutbound(out, server);
+  await writeDisks(out, server);
   writeChats(out, server);
   writeAnalytics(out, server);
   writeCluster(out, server);
@@ -84,6 +97,8 @@ function writeIndexes(out: MetricsText, { indexes }: Services): string[] {
   for (const [uid, { numberOfDocuments }] of counts) documents({ index: uid }, numberOfDocuments);
   const last = stats.lastUpdate === null ? 0 : Math.floor(Date.parse(stats.lastUpdate) / 1000);
   out.gauge('last_update', 'Unix seconds of the last update', last);
+  const debt = indexes.mergeDebt();
+  out.gauge('merge_debt_bytes', 'Bytes of the segments that are merged next', debt);
   return counts.map(([uid]) => uid);
 }
 
@@ -185,11 +200,41 @@ async function writeBackups(
 }
 
 function writeSearches(out: MetricsText, { search }: Services): void {
-  const { running, waiting, waitingMax, degraded } = search.load();
+  const { running, permits, waiting, waitingMax, degraded } = search.load();
   out.gauge('degraded_search_requests', 'Searches that their time limit has cut', degraded);
   out.gauge('search_queue_size', 'Searches that may wait', waitingMax);
   out.gauge('searches_running', 'Searches that run', running);
+  out.gauge('search_permits', 'Searches that may run at once', permits);
   out.gauge('searches_waiting_to_be_processed', 'Searches that wait', waiting);
+}
+
+function writeOutbound(out: MetricsText, { outbound }: Dependencies): void {
+  const write = (name: string, help: string, value: (count: OutboundCount) => number): void => {
+    const count = out.family(name, 'counter', help, ['kind']);
+    for (const kind of OUTBOUND_KINDS) count({ kind }, value(outbound.counts.of(kind)));
+  };
+  write('outbound_requests_total', 'Requests to other servers', ({ requests }) => requests);
+  write('outbound_failures_total', 'Requests that failed', ({ failures }) => failures);
+}
+
+/** Bytes of a block in the counts of the kernel. */
+const BLOCK_BYTES = 512;
+
+async function writeDisks(out: MetricsText, { folders }: Dependencies): Promise<void> {
+  const size = out.family('disk_size_bytes', 'gauge', 'Size of the file system', ['folder']);
+  const free = out.family('disk_free_bytes', 'gauge', 'Free bytes of the file system', ['folder']);
+  for (const [folder, path] of Object.entries(folders)) {
+    // Folders of backups are made when needed.
+    const found = await statfs(path).catch(() => null);
+    if (found === null) continue;
+    size({ folder }, found.bsize * found.blocks);
+    free({ folder }, found.bsize * found.bavail);
+  }
+  const { majorPageFault, fsRead } = process.resourceUsage();
+  const missed = 'Pages of mapped files and of the program that were not in memory';
+  out.family('page_cache_misses_total', 'counter', missed, [])({}, majorPageFault);
+  const read = 'Bytes that this process caused to be read from disks';
+  out.family('disk_read_bytes_total', 'counter', read, [])({}, fsRead * BLOCK_BYTES);
 }
 
 function writeAnalytics(out: MetricsText, { analytics }: Dependencies): void {

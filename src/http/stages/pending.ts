@@ -7,7 +7,7 @@ import { isWrite } from '../../contract/actions.ts';
 import type { RequestLimits } from '../../contract/limits.ts';
 import type { Connection } from '../connection.ts';
 import type { ClusterMember } from '../dependencies.ts';
-import type { HttpMetrics } from '../metrics.ts';
+import type { RequestMetrics } from '../metrics.ts';
 import type { Phase } from '../phase.ts';
 import type { Route, RouteOf } from '../route.ts';
 import type { TaskService } from '../services.ts';
@@ -43,7 +43,7 @@ export interface LifecycleOptions<S> {
   logger: Logger;
   /** Gets a line per request. */
   logs: Pick<Logs, 'often'>;
-  metrics: Pick<HttpMetrics, 'enabled' | 'record'>;
+  metrics: Pick<RequestMetrics, 'enabled' | 'record'>;
   phase: Phase;
   /** The mark of requests that an export of this process sends. */
   processMark: string;

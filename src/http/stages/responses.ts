@@ -251,7 +251,7 @@ export class Responses<S> {
       const ms = performance.now() - startedAt;
       const { metrics } = this.#options;
       if (status !== CLIENT_CLOSED && metrics.enabled())
-        metrics.record(method, route.path, status, ms / 1000);
+        metrics.record(['request', method, route.path, status, ms / 1000]);
       this.#tell(method, route.path, status, ms, id);
     }
   }

@@ -12,7 +12,7 @@ import { SharedHandles, sharedHandleMemory } from '../../engine/shared-handles.t
 import { type PermitLimits, SharedPermits, sharedPermitMemory } from '../../search/permits.ts';
 import type { EmbedQuery, RerankHits } from '../../search/run/local.ts';
 import type { Connection } from '../connection.ts';
-import type { HttpMetrics } from '../metrics.ts';
+import type { RequestMetrics } from '../metrics.ts';
 import type { Route } from '../route.ts';
 import type { Socket } from '../socket-types.ts';
 import { ForwardedRequests } from './forwarded-connection.ts';
@@ -56,7 +56,7 @@ export interface ThreadsSetup {
 interface MainParts {
   routes: readonly Pick<Route, 'method' | 'path'>[];
   handle: (connection: Connection) => void;
-  metrics: Pick<HttpMetrics, 'record'>;
+  metrics: Pick<RequestMetrics, 'record'>;
   logs: Logs;
 }
 
@@ -242,7 +242,7 @@ class HttpThread {
   #note({ logged, counted }: Notes): void {
     const { logs, metrics } = this.#parts;
     for (const event of logged) logs.takeEvent(event);
-    for (const one of counted) metrics.record(...one);
+    for (const one of counted) metrics.record(one);
   }
 
   #post(message: ToThread): void {

@@ -4,6 +4,7 @@ import type { SearchRequest } from '../../contract/search.ts';
 import type { LogEvent, LogFilter } from '../../base/logger.ts';
 import type { IndexCopy, OpenSlot } from '../../engine/mirrored-indexes.ts';
 import type { Connection, HeaderList } from '../connection.ts';
+import type { Observation } from '../metrics.ts';
 import type { PhaseName } from '../phase.ts';
 import type { RerankedQuery } from '../../search/run/local.ts';
 import type { Socket } from '../socket-types.ts';
@@ -78,7 +79,7 @@ export interface CallFault {
 /** What happened in a thread, for the log and the metrics. */
 export interface Notes {
   logged: LogEvent[];
-  counted: [method: string, pattern: string, status: number, seconds: number][];
+  counted: Observation[];
 }
 
 export type FromThread =

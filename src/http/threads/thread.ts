@@ -15,7 +15,7 @@ import { type SearchParts, SearchPipeline } from '../../search/execute.ts';
 import { NoForeignDocuments } from '../../search/foreign-documents.ts';
 import { Documents } from '../../search/index-service.ts';
 import { type PermitLimits, SharedPermits } from '../../search/permits.ts';
-import { SlowSearches } from '../../search/report.ts';
+import { SearchReport } from '../../search/report.ts';
 import { currentPins } from '../../search/rules-in-force.ts';
 import { LocalSearch } from '../../search/run/local.ts';
 import { SearchQueue } from '../../search/search-queue.ts';
@@ -27,6 +27,7 @@ import { RuleStore } from '../../store/rule-store.ts';
 import { serveAsChild, type TlsFiles } from '../connection.ts';
 import type { ReadDependencies } from '../dependencies.ts';
 import { Lifecycle } from '../lifecycle.ts';
+import { type RequestMetrics, searchObserver } from '../metrics.ts';
 import { Phase } from '../phase.ts';
 import type { Method, ReadRoute, RequestContext, RouteResponse } from '../route.ts';
 import { DOCUMENT_READ_ROUTES } from '../routes/documents.ts';
@@ -56,6 +57,8 @@ export interface ThreadOptions {
   tls: TlsFiles | null;
   /** Searches are recorded. */
   isRecording: boolean;
+  /** Metrics are collected, also while the feature is off. */
+  isMeasuring: boolean;
 }
 
 /** Requests that involve other servers are for the main thread: see `mainThread.wants`. */
@@ -110,6 +113,10 @@ class Thread {
   readonly #indexes: MirroredIndexes;
   readonly #phase = new Phase();
   readonly #logs: Logs;
+  readonly #metrics: Pick<RequestMetrics, 'enabled' | 'record'> = {
+    enabled: () => this.#options.isMeasuring || this.#features.get().metrics,
+    record: (observed) => void this.#notes.open.counted.push(observed),
+  };
   readonly #state: StateReader;
   readonly #lifecycle: Lifecycle<ReadDependencies>;
   readonly #closeApp: () => void;
@@ -234,10 +241,7 @@ class Thread {
       cluster: null,
       authorizer: new Authorizer(masterKey, keys, systemClock, rateLimit, aliases),
       logger: this.#logs.of('http'),
-      metrics: {
-        enabled: () => this.#features.get().metrics,
-        record: (...count) => void this.#notes.open.counted.push(count),
-      },
+      metrics: this.#metrics,
       responseBuffers: server.responseBuffers,
     });
   }
@@ -275,10 +279,12 @@ class Thread {
     const native = this.#native;
     const enabled = () => this.#features.get();
     const settings = (uid: string) => indexes.get(uid)?.settings;
+    const observer = searchObserver(this.#metrics);
     const queue = new SearchQueue({
       permits: new SharedPermits(memory.permits, { ...permits, queue: number }),
       waitingMax,
       waitMsMax,
+      onPermit: observer.permitted,
     });
     const documents = new Documents(indexes, queue, enabled);
     const local = new LocalSearch(
@@ -300,7 +306,7 @@ class Thread {
       network: NO_OTHER_SERVERS,
       foreign,
       pins: currentPins({ rules, aliases, enabled, clock: systemClock }),
-      report: new SlowSearches(slowSearchMs, this.#logs.of('search')),
+      report: new SearchReport(slowSearchMs, this.#logs.of('search'), observer),
       settings,
     });
     return {

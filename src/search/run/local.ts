@@ -53,6 +53,8 @@ export interface RunOptions {
 
 export interface SearchLoad {
   running: number;
+  /** Searches that may run at once. */
+  permits: number;
   waiting: number;
   waitingMax: number;
   /** Searches since the start that reached their time limit before they were done. */
@@ -317,8 +319,8 @@ export class LocalSearch {
   }
 
   load(): SearchLoad {
-    const { running, waiting, waitingMax } = this.#queue;
-    return { running, waiting, waitingMax, degraded: Atomics.load(this.#degraded, 0) };
+    const { running, permits, waiting, waitingMax } = this.#queue;
+    return { running, permits, waiting, waitingMax, degraded: Atomics.load(this.#degraded, 0) };
   }
 
   /** The searches of one request; each takes its own permit. */

@@ -25,7 +25,7 @@ import { metered } from '../../../src/search/search-meter.ts';
 import { SearchPipeline } from '../../../src/search/execute.ts';
 import type { ForeignDocuments } from '../../../src/search/foreign-documents.ts';
 import type { NetworkSearch } from '../../../src/search/run/network.ts';
-import { SlowSearches } from '../../../src/search/report.ts';
+import { SearchReport } from '../../../src/search/report.ts';
 import type { LocalSearch } from '../../../src/search/run/local.ts';
 
 export interface FakeServices extends Services {
@@ -101,7 +101,7 @@ export function fakeServices(clock: Clock): FakeServices {
     },
     federated: (queries, federation, caller) =>
       response(null, { queries, federation }, caller, queries.length),
-    load: () => ({ running: 2, waiting: 1, waitingMax: 1000, degraded: 3 }),
+    load: () => ({ running: 2, permits: 8, waiting: 1, waitingMax: 1000, degraded: 3 }),
   };
   const info = (uid: string) => ({
     uid,
@@ -189,6 +189,7 @@ export function fakeServices(clock: Clock): FakeServices {
         usedDatabaseSize: 1024,
         indexes: Object.fromEntries([...indexes.keys()].sort().map((uid) => [uid, emptyStats])),
       }),
+      mergeDebt: () => 5000,
       settings: (uid) => indexes.get(uid),
       fields: (uid) => (indexes.has(uid) ? [] : undefined),
       documents: {
@@ -210,7 +211,7 @@ export function fakeServices(clock: Clock): FakeServices {
         needsHits: () => false,
       } as unknown as ForeignDocuments,
       pins: () => [],
-      report: new SlowSearches(null, { warn: () => {} }),
+      report: new SearchReport(null, { warn: () => {} }, { ended: () => {} }),
       settings: (uid) => indexes.get(uid),
     }),
   };

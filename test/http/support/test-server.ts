@@ -8,7 +8,7 @@ import { Logs } from '../../../src/base/logger.ts';
 import { silentLogger } from '../../support/silent-logger.ts';
 import { DEFAULT_LIMITS, type RequestLimits } from '../../../src/contract/limits.ts';
 import { ApiError } from '../../../src/contract/errors.ts';
-import { HttpMetrics, ProcessMetrics } from '../../../src/http/metrics.ts';
+import { RequestMetrics, ProcessMetrics } from '../../../src/http/metrics.ts';
 import { Phase } from '../../../src/http/phase.ts';
 import { compileEdit } from '../../../src/rhai/edit.ts';
 import { startHttp, type HttpServer } from '../../../src/http/server.ts';
@@ -129,8 +129,9 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     outbound: new OutboundClient({ denyPrivate: false, allow: [] }),
     renders,
     logs: new Logs('off', 'json', false),
-    metrics: new HttpMetrics(() => services.features.get().metrics),
+    metrics: new RequestMetrics(() => services.features.get().metrics),
     processMetrics: new ProcessMetrics(),
+    folders: { db: '.', dumps: 'no such folder' },
     version: { commitSha: 'unknown', commitDate: 'unknown', serverVersion: '1.0.0' },
     processMark: 'the mark of this process',
     cluster: null,
@@ -156,6 +157,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     tls: null,
     library: options.transport === 'node' ? null : loadSocketLibrary(),
     logger: silentLogger(),
+    more: { metrics: { host: '127.0.0.1', port: 0 } },
   });
   const url = `http://127.0.0.1:${server.port}`;
 

@@ -10,6 +10,7 @@ import {
 } from '../../../src/chat/provider.ts';
 import { type ChatWorkspace, newWorkspace } from '../../../src/contract/chats.ts';
 import { OutboundClient, type OutboundRequest } from '../../../src/outbound/outbound-client.ts';
+import { OutboundCounts } from '../../../src/outbound/outbound-counts.ts';
 
 const workspace = (more: Partial<ChatWorkspace>): ChatWorkspace => ({
   ...newWorkspace('w'),
@@ -74,6 +75,7 @@ describe('A chat provider', () => {
       it(name, async () => {
         let sent: OutboundRequest | null = null;
         const outbound = {
+          counts: new OutboundCounts(),
           stream: (request: OutboundRequest) => {
             sent = request;
             return Promise.reject(new Error('enough'));

@@ -4,6 +4,7 @@ import { EmbeddingError } from '../../../src/embedding/embedding-error.ts';
 import { learnDimensions } from '../../../src/embedding/provider.ts';
 import { openProvider } from '../../../src/embedding/providers.ts';
 import { ConcurrencyLimit } from '../../../src/outbound/concurrency-limit.ts';
+import { OutboundCounts } from '../../../src/outbound/outbound-counts.ts';
 import type { OutboundClient } from '../../../src/outbound/outbound-client.ts';
 import { mulberry } from '../../support/random.ts';
 import { storedEmbedder } from '../../support/stored-embedder.ts';
@@ -68,6 +69,7 @@ async function embedded(
   dimensions: number | null = 4,
 ): Promise<Float32Array[]> {
   const client = {
+    counts: new OutboundCounts(),
     fetch: () =>
       Promise.resolve({
         ...{ status: 200, headers: {}, body: Buffer.from(text) },

@@ -202,6 +202,7 @@ describe('A provider of embeddings', () => {
       assert.deepEqual(await open(rest()).embed(['x'], call({ requests })), expected(['x']));
       const { total, failed, lastError } = requests.view()!;
       assert.deepEqual([total, failed, typeof lastError], [3, 2, 'string']);
+      assert.deepEqual(client.counts.of('embedder'), { requests: 3, failures: 2 });
     });
   }
 

@@ -30,7 +30,13 @@ describe('the search queue', () => {
   let now = 0;
   let random = 0;
 
-  function queueOf(options: { permits?: number; waitingMax?: number } = {}): TestQueue {
+  function queueOf(
+    options: {
+      permits?: number;
+      waitingMax?: number;
+      onPermit?: (waitedMs: number) => void;
+    } = {},
+  ): TestQueue {
     now = 0;
     random = 0;
     return new TestQueue({
@@ -81,6 +87,20 @@ describe('the search queue', () => {
     await assert.rejects(several, /wrong/);
     for (let n = 0; n < 20; n++) await null;
     assert.deepEqual(counted.slice(4), [1, -1, 1, -1]);
+  });
+
+  it('reports how long each request has waited, and nothing of one that is refused', async () => {
+    const waits: number[] = [];
+    const queue = queueOf({ waitingMax: 1, onPermit: (ms) => void waits.push(ms) });
+    const searches = new Searches();
+    void queue.run(searches.of('a'));
+    const b = queue.run(searches.of('b'));
+    const refused = assert.rejects(b);
+    void queue.runSeveral((run) => run(searches.of('c')));
+    await refused;
+    now += 7;
+    await searches.end('a');
+    assert.deepEqual(waits, [0, 7]);
   });
 
   it('gives a freed permit to the oldest', async () => {
