@@ -25,6 +25,7 @@ import { S3Blobs } from './cluster/blobs/s3-blobs.ts';
 import { EncryptedBlobs } from './cluster/blobs/encrypted-blobs.ts';
 import { UnavailableError } from './cluster/errors.ts';
 import { etcdClientOf } from './cluster/log/etcd-client.ts';
+import { LogHold } from './cluster/log-hold.ts';
 import { EtcdLog } from './cluster/log/etcd-log.ts';
 import { ClusterSecret } from './cluster/secret.ts';
 import { systemRuntime } from './cluster/system-runtime.ts';
@@ -450,14 +451,17 @@ function clusterOutside(
     config.store.kind === 'folder'
       ? new DirectoryBlobs(config.store.dir, config.nodeName)
       : new S3Blobs(config.store, client, new OpenUploads(uploadNotes(dbPath)));
+  const etcdLog = new EtcdLog(config.name, config.etcd, etcdClient, secret);
+  const runtime = systemRuntime((message) => log.info(message));
   return {
     client,
     store,
     secret,
     blobs: new EncryptedBlobs(store, secret),
-    log: new EtcdLog(config.name, config.etcd, etcdClient, secret),
+    log: etcdLog,
     etcdClient,
-    runtime: systemRuntime((message) => log.info(message)),
+    runtime,
+    hold: new LogHold(etcdLog, runtime, config.nodeName),
     token: randomUUID().replaceAll('-', ''),
   };
 }
@@ -548,7 +552,7 @@ async function openCluster(
   }
   const { folder, native, system, notifier, keys, background } = parts;
   const { store, taskStore, registry } = system;
-  const { log, blobs, runtime, token, client, etcdClient, secret } = outside;
+  const { log, blobs, runtime, token, hold, client, etcdClient, secret } = outside;
   const cluster = new ServerCluster(
     {
       cluster: config.name,
@@ -572,6 +576,7 @@ async function openCluster(
       blobs,
       log,
       runtime,
+      hold,
       client,
       etcdClient,
       lagMsMax: config.lagMsMax,

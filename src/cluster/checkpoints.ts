@@ -45,6 +45,8 @@ import { epochOf, hex, type Transfers } from './transfers.ts';
 
 const READ_ENTRIES = 64;
 const RETRY_MS = 500;
+/** Bytes of entries before the newest checkpoint that are kept for nodes that are behind. */
+const HELD_BYTES_MAX = 64 * 1024 * 1024;
 /** Maximum number of files that a checkpoint reads and stores at a time. */
 const FILES_AT_A_TIME = 4;
 
@@ -59,6 +61,9 @@ export interface CheckpointParts {
   readonly signal: AbortSignal;
   /** Whether the object store is that of this cluster. Throws the error of the store. */
   readonly isOwnStore: () => Promise<boolean>;
+  /** Lets the leader keep the entries after a checkpoint that is about to be installed here. */
+  readonly keep?: (sequence: Sequence) => Promise<void>;
+  readonly heldBytesMax?: number | undefined;
 }
 
 export class Checkpoints {
@@ -74,9 +79,8 @@ export class Checkpoints {
    * read completely.
    */
   async install(): Promise<void> {
-    const { log, replica, transfers } = this.#parts;
-    const { checkpoint: ref } = (await log.state()).settings;
-    if (ref === null) throw new UnavailableError('The cluster has no checkpoint yet');
+    const { replica, transfers } = this.#parts;
+    const ref = await this.#keepNewest();
     if (ref.sequence <= replica.applied) return;
     replica.prepareInstall();
     const checkpoint = await loadCheckpoint(this.#parts.blobs, ref.blob);
@@ -84,6 +88,18 @@ export class Checkpoints {
       await transfers.fetchFiles(name, [...copies, ...files]);
     }
     await replica.install(checkpoint);
+  }
+
+  /** @returns the newest checkpoint, after which the log is kept if this node starts */
+  async #keepNewest(): Promise<CheckpointRef> {
+    const { log, keep } = this.#parts;
+    for (;;) {
+      const { checkpoint } = (await log.state()).settings;
+      if (checkpoint === null) throw new UnavailableError('The cluster has no checkpoint yet');
+      await keep?.(checkpoint.sequence);
+      const { floor } = (await log.state()).settings;
+      if (checkpoint.sequence + 1 >= floor) return checkpoint;
+    }
   }
 
   /**
@@ -121,21 +137,51 @@ export class Checkpoints {
       const at = named.at(-1)?.at ?? this.#parts.runtime.now();
       isNamed = true;
       const blob = await this.#store({ sequence, epoch, at, databases, passed }, epoch);
-      // A node that has not reached the previous checkpoint can no longer follow the log.
-      const floor = Math.max(settings.floor, newest + 1, known.lastLost + 1);
-      await this.replaceSettings(
-        settings,
-        { ...settings, checkpoint: { sequence, blob }, floor },
-        epoch,
-      );
+      for (let isSet = false; !isSet;) {
+        const { floor, seen } = await this.#floorOf(settings, newest);
+        const after = {
+          ...settings,
+          checkpoint: { sequence, blob },
+          floor: Math.max(floor, known.lastLost + 1),
+        };
+        isSet = await this.replaceSettings(settings, after, epoch, seen);
+      }
       isNamed = false;
       transfers.settle(uploaded);
-      await this.#collectGarbage(epoch);
+      await this.#collectGarbage(epoch, newest);
     } finally {
       // If it is not known whether the checkpoint is in the settings, it may still name them.
       if (!isNamed) transfers.settle(uploaded);
       await local.release();
     }
+  }
+
+  /**
+   * Where the log is to begin after a new checkpoint: after the one before, or where a node is that
+   * starts or is behind, unless that is too far back. A node before it can no longer follow.
+   * @param newest sequence of the checkpoint before
+   */
+  async #floorOf(
+    { floor }: LogSettings,
+    newest: Sequence,
+  ): Promise<{ floor: Sequence; seen: number }> {
+    const { log, heldBytesMax = HELD_BYTES_MAX } = this.#parts;
+    const { running, starting, revision: seen } = await log.members();
+    const behind = running.filter(({ isFit }) => !isFit).map(({ applied }) => applied);
+    const positions = [...behind, ...starting.values()];
+    const needed = Math.min(newest, ...positions.filter((position) => position + 1 >= floor)) + 1;
+    const sizes: number[] = [];
+    while (needed + sizes.length <= newest) {
+      const entries = await log.read(needed + sizes.length, READ_ENTRIES);
+      sizes.push(...entries.map(({ body }) => body.length));
+    }
+    let bytes = 0;
+    let from = newest + 1;
+    while (from > needed && bytes + sizes[from - 1 - needed]! <= heldBytesMax) {
+      bytes += sizes[from - 1 - needed]!;
+      from--;
+    }
+    return { floor: Math.max(floor, from), seen };
   }
 
   /**
@@ -211,15 +257,24 @@ export class Checkpoints {
    * Replaces the settings of the log; certain once it resolves. As with an append, if the log does
    * not respond to an attempt, the outcome is read before anything else happens. Throws
    * `NoLeaderError`.
+   * @param seen revision of the members that `after` takes into account
+   * @returns false: nothing has changed, because a node has begun to start since then
    */
-  async replaceSettings(before: LogSettings, after: LogSettings, epoch: Epoch): Promise<void> {
+  async replaceSettings(
+    before: LogSettings,
+    after: LogSettings,
+    epoch: Epoch,
+    seen: number,
+  ): Promise<boolean> {
     const { log, runtime, signal } = this.#parts;
     let isUnknown = false;
     while (!signal.aborted) {
       try {
-        if (isUnknown && (await this.#isSet(after, epoch))) return;
-        if (await log.update(before, after, epoch)) return;
-        if (await this.#isSet(after, epoch)) return;
+        if (isUnknown && isDeepStrictEqual(await this.#settings(after, epoch), after)) return true;
+        if (await log.update(before, after, epoch, seen)) return true;
+        const found = await this.#settings(after, epoch);
+        if (isDeepStrictEqual(found, after)) return true;
+        if (isDeepStrictEqual(found, before)) return false;
         throw new DamagedError('The settings of the log were changed by another process');
       } catch (error) {
         if (!(error instanceof UnavailableError)) throw error;
@@ -231,14 +286,15 @@ export class Checkpoints {
   }
 
   /**
-   * Whether the settings are set. Throws `NoLeaderError` when they are not, and no attempt of this
-   * leader can succeed any more.
+   * The settings of the log. Throws `NoLeaderError` when they are not `after`, and no attempt of
+   * this leader can succeed any more.
    */
-  async #isSet(after: LogSettings, epoch: Epoch): Promise<boolean> {
+  async #settings(after: LogSettings, epoch: Epoch): Promise<LogSettings> {
     const { settings, leader } = await this.#parts.log.state();
-    if (isDeepStrictEqual(settings, after)) return true;
-    if (leader?.epoch !== epoch) throw new NoLeaderError('Another node leads by now');
-    return false;
+    if (leader?.epoch !== epoch && !isDeepStrictEqual(settings, after)) {
+      throw new NoLeaderError('Another node leads by now');
+    }
+    return settings;
   }
 
   /** Reads entries that are certainly in the log, because this node has applied them. */
@@ -327,8 +383,10 @@ export class Checkpoints {
    * may still be doing this. So it touches only objects of its own and earlier epochs: whatever can
    * still name them is among what it reads. For its own epoch the order matters: first list the
    * names, then read what is pending, then the log.
+   * @param previous sequence of the checkpoint before the newest one, which names what entries
+   *   after it do
    */
-  async #collectGarbage(epoch: Epoch): Promise<void> {
+  async #collectGarbage(epoch: Epoch, previous: Sequence): Promise<void> {
     const { blobs, log, transfers, isOwnStore } = this.#parts;
     const names = [
       ...(await blobs.list(FILES)),
@@ -343,8 +401,9 @@ export class Checkpoints {
       for (const name of [blob, ...blobsOf(checkpoint), ...checkpoint.passed]) needed.add(name);
     }
     const { head } = await log.state();
+    const held = await this.#entries(settings.floor, previous);
     const tail = await this.#entries(settings.checkpoint.sequence + 1, head);
-    for (const { blobs: passed } of await this.#namedBy(tail)) {
+    for (const { blobs: passed } of await this.#namedBy([...held, ...tail])) {
       for (const name of passed) needed.add(name);
     }
     // As long as all checkpoints are within the retention time, so are the entries before them.

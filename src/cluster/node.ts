@@ -19,6 +19,7 @@ import {
 import { Follower } from './follower.ts';
 import { Leadership, type Term } from './leadership.ts';
 import { claimStore, demandOwner, type ExpectedOwner, readOwner } from './owner.ts';
+import type { LogHold } from './log-hold.ts';
 import type { Leader, Lease, Log, LogSettings, LogState, Member } from './log/log.ts';
 import {
   blobsOfEntry,
@@ -92,6 +93,7 @@ export interface NodeOptions {
   readonly inlineBytesMax?: number;
   readonly checkpointLogBytes?: number;
   readonly logBytesMax?: number;
+  readonly heldBytesMax?: number;
   readonly maintenanceMs?: number;
   readonly formatMax?: number;
 }
@@ -101,6 +103,8 @@ export interface NodeParts {
   readonly blobs: Blobs;
   readonly replica: Replica;
   readonly runtime: Runtime;
+  /** What the log keeps for this node until it shows its position as a member. */
+  readonly hold?: LogHold;
   /** This node does not fit the cluster, which was found out after `start`. */
   readonly onRefused?: (error: Error) => void;
 }
@@ -175,7 +179,7 @@ export class ClusterNode {
     const { signal } = this.#stop;
     // Each waiting request adds a listener.
     setMaxListeners(0, signal);
-    const { leaseMs, retentionMs, name, url, formatMax = FORMAT_MAX } = options;
+    const { leaseMs, retentionMs, heldBytesMax, name, url, formatMax = FORMAT_MAX } = options;
     this.#format = FORMAT_MIN;
     const now = runtime.elapsed();
     [this.#currentAt, this.#heardAt, this.#leaderlessSince] = [now, now, now];
@@ -185,6 +189,7 @@ export class ClusterNode {
     this.#checkpoints = new Checkpoints({
       ...shared,
       retentionMs,
+      heldBytesMax,
       isOwnStore: () => this.#isOwnStore(),
     });
     this.#storeWatch = new StoreWatch({
@@ -699,6 +704,7 @@ export class ClusterNode {
     if (id === lease.id && state === changed && now - at < ANNOUNCE_MS) return true;
     if (!(await this.#parts.log.announce(member, lease.id))) return false;
     this.#announced = { id: lease.id, state: changed, at: now };
+    void this.#parts.hold?.release();
     return true;
   }
 
@@ -847,7 +853,7 @@ export class ClusterNode {
    * the members. So at least one of them sees the other.
    */
   async #raiseFormat(settings: LogSettings, epoch: Epoch): Promise<void> {
-    const { formats } = await this.#parts.log.members();
+    const { formats, revision } = await this.#parts.log.members();
     const all = Math.min(this.#options.formatMax ?? FORMAT_MAX, ...formats.values());
     const { format, formatRequired } = settings;
     const after =
@@ -855,7 +861,7 @@ export class ClusterNode {
         ? { ...settings, format: formatRequired }
         : { ...settings, formatRequired: Math.max(all, format) };
     const isNew = after.format !== format || after.formatRequired !== formatRequired;
-    if (isNew) await this.#checkpoints.replaceSettings(settings, after, epoch);
+    if (isNew) await this.#checkpoints.replaceSettings(settings, after, epoch, revision);
   }
 }
 

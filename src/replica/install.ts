@@ -17,6 +17,7 @@ import type { Blobs } from '../cluster/blobs/blobs.ts';
 import type { Checkpoint } from '../cluster/checkpoint.ts';
 import { Checkpoints } from '../cluster/checkpoints.ts';
 import { damagedObject, UnavailableError } from '../cluster/errors.ts';
+import type { LogHold } from '../cluster/log-hold.ts';
 import type { Log } from '../cluster/log/log.ts';
 import { type FileRef, FORMAT_MAX } from '../cluster/record.ts';
 import type { Replica } from '../cluster/replica.ts';
@@ -44,6 +45,7 @@ export interface InstallParts {
   readonly blobs: Blobs;
   readonly runtime: Runtime;
   readonly token: string;
+  readonly hold: LogHold;
 }
 
 /**
@@ -76,7 +78,8 @@ async function install(dir: string, parts: InstallParts): Promise<boolean> {
   const fetched = join(dir, 'checkpoint');
   // An interrupted start fetched everything, and may have replaced some parts.
   if (existsSync(join(fetched, COMPLETE))) replaceParts(dir, fetched);
-  const { identity, settings } = await parts.log.state();
+  const { blobs, log, runtime, token, hold } = parts;
+  const { identity, settings } = await log.state();
   const isComplete = settings.checkpoint !== null || settings.floor === 1;
   if (identity !== null && isComplete && isDamaged(dir, identity.id)) {
     parts.runtime.log('A database of this node is damaged: it takes all data again');
@@ -84,11 +87,12 @@ async function install(dir: string, parts: InstallParts): Promise<boolean> {
   }
   const state = await stateOf(join(dir, 'store'));
   const applied = state?.applied ?? 0;
-  if (identity === null || applied + 1 >= settings.floor) return false;
+  if (identity === null) return false;
+  await hold.keep(applied);
+  if (applied + 1 >= (await log.state()).settings.floor) return false;
   // Data of its own, or of another cluster: the node is refused later, with the reason.
   if (state === null ? isUsed(join(dir, 'store')) : state.id !== identity.id) return false;
   const replica = new FetchedCheckpoint(dir, fetched, applied, identity.id);
-  const { blobs, log, runtime, token } = parts;
   await new Checkpoints({
     log,
     blobs,
@@ -100,6 +104,7 @@ async function install(dir: string, parts: InstallParts): Promise<boolean> {
     signal: new AbortController().signal,
     // Nothing is removed from the store here.
     isOwnStore: async () => false,
+    keep: (sequence) => hold.keep(sequence),
   }).install();
   return true;
 }

@@ -8,6 +8,7 @@ import {
   UnavailableError,
   WritesRefusedError,
 } from '../cluster/errors.ts';
+import type { LogHold } from '../cluster/log-hold.ts';
 import type { Log } from '../cluster/log/log.ts';
 import { ClusterNode, type NodeOptions } from '../cluster/node.ts';
 import type { Epoch, FileRef } from '../cluster/record.ts';
@@ -62,6 +63,8 @@ export interface ClusterParts extends Omit<ReplicaParts, 'notLeading'> {
   readonly log: Log;
   readonly blobs: Blobs;
   readonly runtime: Runtime;
+  /** What the log keeps for this node while it starts. */
+  readonly hold?: LogHold;
   readonly work: LeaderWork;
   /** For requests to other nodes. */
   readonly client: OutboundClient;
@@ -108,12 +111,13 @@ export class ServerCluster {
     this.lagMsMax = parts.lagMsMax;
     this.#nameTakenMsMax = NAME_TAKEN_LEASES * options.leaseMs;
     this.#replica = new ServerReplica({ ...parts, notLeading: () => this.#notLeading() });
-    const { log, blobs, runtime, onRefused } = parts;
+    const { log, blobs, runtime, hold, onRefused } = parts;
     this.node = new ClusterNode(options, {
       log,
       blobs,
       runtime,
       replica: this.#replica,
+      ...(hold === undefined ? {} : { hold }),
       ...(onRefused === undefined ? {} : { onRefused }),
     });
     const { registry, onDatabaseDamaged, comparePauseMs } = parts;

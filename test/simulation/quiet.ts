@@ -1,6 +1,7 @@
 /** A simulated cluster without faults, for tests of single behaviours. */
 import { bufferSource } from '../../src/cluster/blobs/blobs.ts';
 import { MemoryLogState } from '../support/memory-log.ts';
+import { LogHold } from '../../src/cluster/log-hold.ts';
 import { ClusterNode, type NodeOptions, type Proposal } from '../../src/cluster/node.ts';
 import { Host, NO_FAULTS, SimulatedReplica } from './host.ts';
 import * as model from './model.ts';
@@ -26,8 +27,15 @@ export class QuietCluster {
     return found;
   }
 
-  /** Starts a process on a host, after those that run there were killed. */
-  async start(name: string, options: Partial<NodeOptions> = {}): Promise<Member> {
+  /**
+   * Starts a process on a host, after those that run there were killed.
+   * @param open what happens before the node joins, while the log is kept for it
+   */
+  async start(
+    name: string,
+    options: Partial<NodeOptions> = {},
+    open: (() => Promise<void>) | null = null,
+  ): Promise<Member> {
     const host = this.host(name);
     const incarnation = ++host.incarnation;
     host.isRunning = true;
@@ -47,13 +55,19 @@ export class QuietCluster {
     const blobs = new SimulatedBlobs(this.objects, blobsIo, host, this.scheduler);
     const probe = (url: string): 'alive' | 'dead' | 'unknown' =>
       this.host(url).isRunning ? 'alive' : 'dead';
+    const runtime = host.runtime(probe, () => {});
+    const hold = new LogHold(log, runtime, name);
+    if (open !== null) {
+      await this.run(hold.keep(replica.applied));
+      await open();
+    }
     const node = new ClusterNode(
       {
         ...{ cluster: 'quiet', name, url: name, token: `${name}${incarnation}` },
         ...{ proofOf: async () => 'key', join: false },
         ...{ leaseMs: 1500, retentionMs: 1000, ...options },
       },
-      { log, blobs, replica, runtime: host.runtime(probe, () => {}) },
+      { log, blobs, replica, runtime, hold },
     );
     await this.run(node.start());
     return { host, node, replica, log };

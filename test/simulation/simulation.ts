@@ -12,6 +12,7 @@ import {
   WritesRefusedError,
 } from '../../src/cluster/errors.ts';
 import { MemoryLogState } from '../support/memory-log.ts';
+import { LogHold } from '../../src/cluster/log-hold.ts';
 import { ClusterNode } from '../../src/cluster/node.ts';
 import {
   blobsOfEntry,
@@ -80,6 +81,8 @@ class Simulation {
   readonly #intensity: Record<string, number>;
   #isChaotic = true;
   #token = 0;
+  /** Where the log began at the last check. */
+  #floor = 1;
   #failure: Error | null = null;
 
   constructor(seed: number, records: boolean) {
@@ -226,6 +229,7 @@ class Simulation {
         if (text.includes('upgrade it')) this.#failure = new Violation(`${host.name}: ${text}`);
       },
     );
+    const hold = new LogHold(log, runtime, host.name);
     const node = new ClusterNode(
       {
         ...{ cluster: 'simulated', name: host.name, url: host.name },
@@ -234,11 +238,28 @@ class Simulation {
         ...{ inlineBytesMax: 400, checkpointLogBytes: 1500, maintenanceMs: 400 },
         formatMax: this.#formats.get(host.name)!,
       },
-      { log, blobs, replica, runtime },
+      { log, blobs, replica, runtime, hold },
     );
     this.#processes.set(host.name, { host, incarnation, replica, node });
     this.#note(() => `${host.name} starts at ${replica.applied}`);
-    node.start().catch((error: unknown) => this.#startFailed(host, error));
+    const start = async (): Promise<void> => {
+      await this.#held(host, () => hold.keep(replica.applied));
+      await this.#sleep(scheduler.latency(400));
+      if (host.incarnation === incarnation) await node.start();
+    };
+    start().catch((error: unknown) => this.#startFailed(host, error));
+  }
+
+  /** As in the server, which opens its data between this and the start of the node. */
+  async #held(host: Host, keep: () => Promise<void>): Promise<void> {
+    const { incarnation } = host;
+    while (host.incarnation === incarnation) {
+      try {
+        return await keep();
+      } catch {
+        await this.#sleep(300);
+      }
+    }
   }
 
   #startFailed(host: Host, error: unknown): void {
@@ -515,6 +536,7 @@ class Simulation {
   #check(): void {
     const { head } = this.#log.state;
     while (this.#records.length <= head) this.#follow(this.#records.length);
+    this.#checkHolds();
     for (const host of this.#hosts) this.#checkView(host);
     if (this.#objects.removed) this.#checkObjects();
   }
@@ -602,6 +624,23 @@ class Simulation {
     }
   }
 
+  /** Nodes that start find the entries that they have asked for. */
+  #checkHolds(): void {
+    const { floor, checkpoint } = this.#log.state.settings;
+    const before = this.#floor;
+    this.#floor = floor;
+    // Entries that name a lost object are no use.
+    if (floor === before || checkpoint === null || this.#intensity.rot !== 0) return;
+    for (const [name, { sequence }] of this.#log.starting) {
+      this.#count('held');
+      if (sequence + 1 >= before && sequence + 1 < floor) {
+        throw new Violation(
+          `The log no longer has what ${name} needs, which starts at ${sequence}`,
+        );
+      }
+    }
+  }
+
   /** What a new node needs is there. */
   #checkObjects(): void {
     this.#objects.removed = false;
@@ -616,8 +655,7 @@ class Simulation {
         throw new Violation(`The newest checkpoint lacks the object ${missing}`);
       }
     }
-    const from = Math.max(floor, (checkpoint?.sequence ?? 0) + 1);
-    for (let sequence = from; sequence < this.#records.length; sequence++) {
+    for (let sequence = floor; sequence < this.#records.length; sequence++) {
       const body = decodeBody(this.#log.entries.get(sequence)!);
       if (body.kind === 'ref') this.#object(body.blob, body.sha256);
       for (const file of this.#records[sequence]!.files) this.#object(file.blob, file.sha256);

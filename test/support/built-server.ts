@@ -94,16 +94,7 @@ export async function startBuiltServer(
     await responding(url, started, () => printed);
     return started;
   };
-  /** A service manager starts a node again that missed two checkpoints while it started. */
-  const supervised = async (): Promise<ChildProcess> => {
-    try {
-      return await start();
-    } catch (error) {
-      if (!printed.trimEnd().endsWith('The next start takes a checkpoint.')) throw error;
-      return start();
-    }
-  };
-  let child = await supervised();
+  let child = await start();
 
   const call: BuiltServer['call'] = async (method, path, { body, text, type } = {}) => {
     const sent = text ?? (body === undefined ? undefined : JSON.stringify(body));
@@ -148,7 +139,7 @@ export async function startBuiltServer(
       return { status: child.exitCode, printed };
     },
     async restart() {
-      child = await supervised();
+      child = await start();
     },
     call,
     async finish(method, path, sent) {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { TrimmedError } from '../../src/cluster/errors.ts';
+import { TrimmedError, UnavailableError } from '../../src/cluster/errors.ts';
 import { type Io, reliableIo } from './io.ts';
 import type { Entry, Epoch, Sequence } from '../../src/cluster/record.ts';
 import {
@@ -23,6 +23,7 @@ export class MemoryLogState {
   readonly entries = new Map<Sequence, Buffer>();
   readonly running = new Map<string, { member: Member; lease: string }>();
   readonly formats = new Map<string, number>();
+  readonly starting = new Map<string, { sequence: Sequence; lease: string; revision: number }>();
   readonly #leases = new Map<string, { ttlMs: number; until: number }>();
   readonly #now: () => number;
   #state: LogState = {
@@ -79,9 +80,14 @@ export class MemoryLogState {
     return { kind: 'appended' };
   }
 
-  update(before: LogSettings, after: LogSettings, epoch: Epoch): boolean {
+  get revision(): number {
+    return this.#revision;
+  }
+
+  update(before: LogSettings, after: LogSettings, epoch: Epoch, seen: number): boolean {
     const { leader, settings } = this.state;
     if (leader?.epoch !== epoch || !isDeepStrictEqual(before, settings)) return false;
+    if ([...this.starting.values()].some(({ revision }) => revision > seen)) return false;
     for (let at = settings.floor; at < after.floor; at++) this.entries.delete(at);
     this.change({ settings: after });
     return true;
@@ -114,7 +120,9 @@ export class MemoryLogState {
 
   revoke(id: string): void {
     this.#leases.delete(id);
-    for (const [name, { lease }] of this.running) if (lease === id) this.running.delete(name);
+    for (const keys of [this.running, this.starting]) {
+      for (const [name, { lease }] of keys) if (lease === id) keys.delete(name);
+    }
     if (this.#state.leader?.lease === id) this.change({ leader: null });
   }
 
@@ -129,6 +137,12 @@ export class MemoryLogState {
     if (!this.#leases.has(lease) || (known !== undefined && known.lease !== lease)) return false;
     this.running.set(member.name, { member, lease });
     return true;
+  }
+
+  hold(name: string, sequence: Sequence, lease: string): void {
+    this.#expire();
+    if (!this.#leases.has(lease)) throw new UnavailableError('The lease has ended');
+    this.starting.set(name, { sequence, lease, revision: ++this.#revision });
   }
 
   setDamaged(object: string, isDamaged: boolean): void {
@@ -192,8 +206,8 @@ export class MemoryLog implements Log {
     return this.#io(`append ${entry.sequence}`, () => this.#shared.append(entry, epoch));
   }
 
-  update(before: LogSettings, after: LogSettings, epoch: Epoch): Promise<boolean> {
-    return this.#io('update', () => this.#shared.update(before, after, epoch));
+  update(before: LogSettings, after: LogSettings, epoch: Epoch, seen: number): Promise<boolean> {
+    return this.#io('update', () => this.#shared.update(before, after, epoch, seen));
   }
 
   grantLease(ttlMs: number): Promise<Lease> {
@@ -223,10 +237,19 @@ export class MemoryLog implements Log {
   }
 
   members(): Promise<MemberList> {
-    return this.#io('members', () => ({
-      running: [...this.#shared.running.values()].map(({ member }) => member),
-      formats: new Map(this.#shared.formats),
-    }));
+    return this.#io('members', () => {
+      const { running, formats, starting, revision } = this.#shared;
+      return {
+        running: [...running.values()].map(({ member }) => member),
+        formats: new Map(formats),
+        starting: new Map([...starting].map(([name, { sequence }]) => [name, sequence])),
+        revision,
+      };
+    });
+  }
+
+  hold(name: string, sequence: Sequence, lease: string): Promise<void> {
+    return this.#io('hold', () => this.#shared.hold(name, sequence, lease));
   }
 
   forget(name: string): Promise<void> {

@@ -9,6 +9,7 @@
  *   log/<sequence>     the body of an entry, encrypted; 16 hexadecimal digits
  *   running/<node>     JSON of `Member`. Bound to the lease
  *   members/<node>     the newest format that the node reads, decimal
+ *   starting/<node>    the position from which it will follow the log, decimal. Bound to a lease
  *   damaged/<object>   empty: a node has found this object damaged
  *
  * etcd should be the cluster's own: the history of its keys is compacted.
@@ -179,9 +180,15 @@ export class EtcdLog implements Log {
     }
   }
 
-  async update(before: LogSettings, after: LogSettings, epoch: Epoch): Promise<boolean> {
+  async update(
+    before: LogSettings,
+    after: LogSettings,
+    epoch: Epoch,
+    seen: number,
+  ): Promise<boolean> {
+    const isBefore = this.#isValue('settings', settingsText(before));
     const { succeeded, revision } = await this.#transaction(
-      [this.#isLeader(epoch), this.#isValue('settings', settingsText(before))],
+      [this.#isLeader(epoch), isBefore, this.#isUnchanged('starting/', 'starting0', seen)],
       [
         this.#put('settings', settingsText(after)),
         {
@@ -238,17 +245,23 @@ export class EtcdLog implements Log {
   }
 
   async members(): Promise<MemberList> {
-    const { ranges } = await this.#transaction(
+    const { ranges, revision } = await this.#transaction(
       [],
-      [this.#range('running/', 'running0'), this.#range('members/', 'members0')],
+      ['running', 'members', 'starting'].map((name) => this.#range(`${name}/`, `${name}0`)),
     );
-    const [running = [], members = []] = ranges;
+    const [running = [], members = [], starting = []] = ranges;
+    const numbers = (found: readonly KeyValue[], beginning: string): Map<string, number> =>
+      new Map(found.map(({ key, value }) => [this.#rest(key, beginning), Number(value)]));
     return {
       running: running.map((found) => json<Member>(found)),
-      formats: new Map(
-        members.map(({ key, value }) => [this.#rest(key, 'members/'), Number(value)]),
-      ),
+      formats: numbers(members, 'members/'),
+      starting: numbers(starting, 'starting/'),
+      revision,
     };
+  }
+
+  async hold(name: string, sequence: Sequence, lease: string): Promise<void> {
+    await this.#transaction([], [this.#put(`starting/${name}`, String(sequence), lease)]);
   }
 
   async forget(name: string): Promise<void> {
@@ -346,6 +359,15 @@ export class EtcdLog implements Log {
   #isLeader(epoch: Epoch): Compare {
     const create = { create_revision: String(epoch) };
     return { key: this.#key('leader'), target: 'CREATE', result: 'EQUAL', ...create };
+  }
+
+  /** Whether none of the keys was written after a revision. */
+  #isUnchanged(name: string, end: string, revision: number): Compare {
+    const before = { mod_revision: String(revision + 1) };
+    return {
+      ...{ key: this.#key(name), range_end: this.#key(end), target: 'MOD', result: 'LESS' },
+      ...before,
+    };
   }
 
   #isValue(name: string, value: string): Compare {

@@ -120,8 +120,9 @@ export interface Log {
   /**
    * Replaces the settings if `epoch` is the leader's and they still equal `before`, and removes the
    * entries before the floor. False: nothing has changed.
+   * @param seen nothing changes if a node has called `hold` after this revision of `members`
    */
-  update(before: LogSettings, after: LogSettings, epoch: Epoch): Promise<boolean>;
+  update(before: LogSettings, after: LogSettings, epoch: Epoch, seen: number): Promise<boolean>;
 
   grantLease(ttlMs: number): Promise<Lease>;
   /** Returns false when the lease has ended. */
@@ -142,6 +143,8 @@ export interface Log {
    */
   announce(member: Member, lease: string): Promise<boolean>;
   members(): Promise<MemberList>;
+  /** Shows that a node starts and needs the entries after a position; replaces what it showed. */
+  hold(name: string, sequence: Sequence, lease: string): Promise<void>;
   /** Removes a member that will not return, so that its format no longer counts. */
   forget(name: string): Promise<void>;
 
@@ -156,4 +159,8 @@ export interface MemberList {
   readonly running: readonly Member[];
   /** The newest format of every member that was registered and not forgotten. */
   readonly formats: ReadonlyMap<string, number>;
+  /** The positions of nodes that start: see `hold`. */
+  readonly starting: ReadonlyMap<string, Sequence>;
+  /** Grows with each change of the log. */
+  readonly revision: number;
 }

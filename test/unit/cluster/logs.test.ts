@@ -126,22 +126,41 @@ function contract(open: (cluster: string) => Log): void {
     const { epoch } = await lead(log);
     for (let n = 1; n <= 5; n++) await log.append(entry(n), epoch);
     const { settings } = await log.state();
+    const { revision: seen } = await log.members();
     const after = {
       format: 2,
       formatRequired: 2,
       checkpoint: { sequence: 4, blob: 'checkpoints/4' },
       floor: 4,
     };
-    assert.equal(await log.update(settings, after, epoch + 1), false);
-    assert.equal(await log.update({ ...settings, format: 9 }, after, epoch), false);
+    assert.equal(await log.update(settings, after, epoch + 1, seen), false);
+    assert.equal(await log.update({ ...settings, format: 9 }, after, epoch, seen), false);
     assert.deepEqual((await log.state()).settings, settings);
-    assert.equal(await log.update(settings, after, epoch), true);
-    assert.equal(await log.update(settings, { ...after, format: 3 }, epoch), false);
+    assert.equal(await log.update(settings, after, epoch, seen), true);
+    assert.equal(await log.update(settings, { ...after, format: 3 }, epoch, seen), false);
     assert.deepEqual((await other.state()).settings, after);
     await assert.rejects(log.read(3, 1), TrimmedError);
     assert.deepEqual(await log.read(4, 9), [entry(4), entry(5)]);
     assert.deepEqual(await log.read(6, 9), []);
     assert.deepEqual(await log.append(entry(6), epoch), { kind: 'appended' });
+  });
+
+  it('changes no settings if a node has begun to start that the leader does not know', async () => {
+    await log.found(IDENTITY, 0);
+    const { epoch } = await lead(log);
+    await log.append(entry(1), epoch);
+    const { settings } = await log.state();
+    const after = { ...settings, floor: 2 };
+    const before = await log.members();
+    const { id } = await other.grantLease(60_000);
+    await other.hold('new', 0, id);
+    assert.equal(await log.update(settings, after, epoch, before.revision), false);
+    assert.deepEqual(await log.read(1, 9), [entry(1)]);
+    const { starting, revision } = await log.members();
+    assert.deepEqual(starting, new Map([['new', 0]]));
+    await other.revokeLease(id);
+    assert.deepEqual((await log.members()).starting, new Map());
+    assert.equal(await log.update(settings, after, epoch, revision), true);
   });
 
   it('delivers each entry to watches, including earlier entries', async () => {
@@ -164,7 +183,7 @@ function contract(open: (cluster: string) => Log): void {
     );
     await assert.rejects(async () => {
       const { settings } = await log.state();
-      await log.update(settings, { ...settings, floor: 10 }, epoch);
+      await log.update(settings, { ...settings, floor: 10 }, epoch, (await log.members()).revision);
       for await (const _ of other.watch(9, new AbortController().signal)) assert.fail();
     }, TrimmedError);
   });

@@ -1,7 +1,7 @@
 /** A node of a cluster in single situations; test/simulation/ combines them at random. */
 import assert from 'node:assert/strict';
 import { decodeCheckpoint } from '../../../src/cluster/checkpoint.ts';
-import { decodeBody } from '../../../src/cluster/record.ts';
+import { blobsOfEntry, decodeBody, decodeRecord, FORMAT_MAX } from '../../../src/cluster/record.ts';
 import { NoLeaderError, RefusedError, WritesRefusedError } from '../../../src/cluster/errors.ts';
 import { MemoryBlobs } from '../../support/memory-blobs.ts';
 import { recover, type RecoveryTarget } from '../../../src/cluster/recovery.ts';
@@ -595,6 +595,44 @@ describe('The objects of a cluster', () => {
     const joined = await cluster.start('b', options);
     await cluster.until(() => joined.node.applied === cluster.log.state.head);
     assert.ok(model.isSame(joined.replica.view, leader.replica.view));
+  });
+
+  /** Kills a node that has some records, and starts it while many checkpoints are written. */
+  async function startSlowly(heldBytesMax: number): Promise<{ floor: number; applied: number }> {
+    const leader = await cluster.leader([await cluster.start('a', { ...options, heldBytesMax })]);
+    const slow = await cluster.start('b', options);
+    await work(leader, 6);
+    await cluster.until(() => slow.node.applied === cluster.log.state.head);
+    const { applied } = slow.node;
+    cluster.kill(slow);
+    let floor = 0;
+    const joined = await cluster.start('b', options, async () => {
+      await work(leader, 40);
+      ({ floor } = cluster.log.state.settings);
+      const bodies = [...cluster.log.entries.values()].map(decodeBody);
+      const blobs = bodies.flatMap((body) => {
+        const { files } =
+          body.kind === 'ref' ? { files: [] } : decodeRecord(body.bytes, FORMAT_MAX);
+        return blobsOfEntry({ files }, body);
+      });
+      for (const blob of blobs) assert.ok(cluster.objects.has(blob), blob);
+      assert.ok(cluster.log.state.settings.checkpoint!.sequence > applied + 20);
+    });
+    await cluster.until(() => joined.node.applied === cluster.log.state.head);
+    assert.ok(model.isSame(joined.replica.view, leader.replica.view));
+    await work(leader, 20);
+    await cluster.until(() => cluster.log.state.settings.floor > applied + 20);
+    return { floor, applied };
+  }
+
+  it('and entries stay for a node that opens its data while several checkpoints are written', async () => {
+    const { floor, applied } = await startSlowly(1e6);
+    assert.ok(floor <= applied + 1, `${floor} ${applied}`);
+  });
+
+  it('stay for such a node only within a bound', async () => {
+    const { floor, applied } = await startSlowly(1000);
+    assert.ok(floor > applied + 1, `${floor} ${applied}`);
   });
 
   it('of later leaders stay, though no log state that a former leader has read names them', async () => {
