@@ -6,16 +6,22 @@
  */
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { CHAT_SETTINGS } from '../demo/chat.ts';
 import { startSummariser, type Summariser } from '../demo/summariser.ts';
 import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
 import { EmbeddingProvider } from '../support/embedding-provider.ts';
-import { enter, loadBooks, openStage, overflow, type Stage, type Tab } from './support/browser.ts';
+import {
+  enter,
+  loadBooks,
+  openStage,
+  overflow,
+  violations,
+  type Stage,
+  type Tab,
+} from './support/browser.ts';
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const PICTURES = process.env.GANNET_PICTURES;
 
 const DESK = { width: 1000, height: 760 };
@@ -475,24 +481,4 @@ async function prepareNetwork(server: BuiltServer, far: BuiltServer): Promise<vo
       },
     },
   });
-}
-
-interface Violation {
-  rule: string;
-  impact: string;
-  where: string[];
-}
-
-/** What axe-core calls serious or worse. */
-async function violations(page: Page): Promise<Violation[]> {
-  await page.evaluate(AXE);
-  const found: Violation[] = await page.evaluate(async () => {
-    const { violations } = await (globalThis as any).axe.run();
-    return violations.map((one: any) => ({
-      rule: one.id,
-      impact: one.impact,
-      where: one.nodes.slice(0, 3).map((node: any) => node.html.slice(0, 200)),
-    }));
-  });
-  return found.filter(({ impact }) => impact === 'serious' || impact === 'critical');
 }

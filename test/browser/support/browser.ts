@@ -3,9 +3,12 @@
  */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 import { SETTINGS } from '../../demo/examples.ts';
 import { startBuiltServer, type BuiltServer } from '../../support/built-server.ts';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 const PROGRAMS = [
   process.env.GANNET_CHROMIUM ?? '',
@@ -109,4 +112,24 @@ export function overflow(page: Page): Promise<number> {
     const { scrollWidth, clientWidth } = (globalThis as any).document.documentElement;
     return scrollWidth - clientWidth;
   });
+}
+
+export interface Violation {
+  rule: string;
+  impact: string;
+  where: string[];
+}
+
+/** What axe-core calls serious or worse. */
+export async function violations(page: Page): Promise<Violation[]> {
+  await page.evaluate(AXE);
+  const found: Violation[] = await page.evaluate(async () => {
+    const { violations } = await (globalThis as any).axe.run();
+    return violations.map((one: any) => ({
+      rule: one.id,
+      impact: one.impact,
+      where: one.nodes.slice(0, 3).map((node: any) => node.html.slice(0, 200)),
+    }));
+  });
+  return found.filter(({ impact }) => impact === 'serious' || impact === 'critical');
 }
