@@ -30,6 +30,13 @@ function noteInputs({ inputs }) {
   }
 }
 
+/** The site of this version, where one is published below `GANNET_DOCS_URL`; else empty. */
+function docsUrl() {
+  const { GANNET_DOCS_URL: root = '' } = process.env;
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
+  return root === '' ? '' : `${root}${version}/`;
+}
+
 /** Bundles a part of the page as text that can be embedded in its document. */
 async function pagePart(entryPoint) {
   const { outputFiles, metafile } = await build({
@@ -45,6 +52,7 @@ async function pagePart(entryPoint) {
     jsxImportSource: 'preact',
     charset: 'utf8',
     define: {
+      'process.env.GANNET_DOCS': JSON.stringify(docsUrl()),
       'process.env.GANNET_LAND': JSON.stringify(landPath()),
       'process.env.GANNET_DEMO': JSON.stringify(readFileSync('test/demo/books.ndjson', 'utf8')),
     },

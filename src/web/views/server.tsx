@@ -8,6 +8,9 @@ import { useSession } from '../session.ts';
 import { finish } from '../tasks.ts';
 import { spaced } from '../spaced.ts';
 
+/** The build puts the address here. */
+declare const process: { readonly env: { readonly GANNET_DOCS?: string } };
+
 type Features = Readonly<Record<string, boolean>>;
 
 interface Version {
@@ -23,12 +26,10 @@ function VersionText(): JSX.Element | null {
     (signal) => client.send<Version>('GET', '/version', { signal }),
     [client],
   );
-  if (value === undefined) return null;
-  const { serverVersion, commitSha, commitDate, pkgVersion } = value;
-  return (
+  return value === undefined ? null : (
     <p>
-      Gannet {serverVersion}, commit {commitSha} of {commitDate}. Its API is compatible with version{' '}
-      {pkgVersion}.
+      Gannet {value.serverVersion}, commit {value.commitSha} of {value.commitDate}. Its API is
+      compatible with version {value.pkgVersion}.
     </p>
   );
 }
@@ -41,7 +42,8 @@ export function ServerView(): JSX.Element {
         <h2>About</h2>
         {rights.has('version') ? <VersionText /> : null}
         <p>
-          <a href="openapi.json">OpenAPI description of the API</a>
+          <a href="openapi.json">OpenAPI description of the API</a>{' '}
+          {process.env.GANNET_DOCS && <a href={process.env.GANNET_DOCS}>Documentation</a>}
         </p>
       </section>
       <Backups />
