@@ -446,7 +446,7 @@ function clusterOutside(
   // These addresses come from the person who starts the server.
   const client = new OutboundClient({ denyPrivate: false, allow: [] });
   const etcdClient = etcdClientOf(config.etcd);
-  const secret = new ClusterSecret(masterKey);
+  const secret = new ClusterSecret(masterKey, join(dbPath, 'cluster-key'));
   const store =
     config.store.kind === 'folder'
       ? new DirectoryBlobs(config.store.dir, config.nodeName)

@@ -7,6 +7,9 @@
  *   objects         key for the objects, see `EncryptedBlobs`
  *   entries         key for the entries of the log, see `EtcdLog`
  *
+ * A node keeps the root in its data folder, encrypted under a quicker scrypt of the secret, so that
+ * it does not pay for the slow one at each start. Whoever can read that folder has the data anyway.
+ *
  * All but the root are HKDF-SHA-256 of it. Everything is encrypted with AES-256-GCM; its name is
  * part of what is authenticated, so nobody without the key can move it to another name.
  */
@@ -18,10 +21,14 @@ import {
   scrypt,
   type ScryptOptions,
 } from 'node:crypto';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { DamagedError } from './errors.ts';
 
 /** As OWASP recommends: 32 MiB, and some tenths of a second. */
 const COST: ScryptOptions = { N: 2 ** 15, r: 8, p: 3, maxmem: 64 * 1024 * 1024 };
+/** 4 MiB, and some hundredths of a second. */
+const QUICK_COST: ScryptOptions = { N: 2 ** 12, r: 8, p: 1 };
+const KEPT = 'root';
 export const KEY_BYTES = 32;
 export const NONCE_BYTES = 12;
 export const TAG_BYTES = 16;
@@ -35,18 +42,48 @@ export interface ClusterKeys {
 
 export class ClusterSecret {
   readonly #secret: string;
+  readonly #keptAt: string | null;
   /** By salt. */
   readonly #keys = new Map<string, Promise<ClusterKeys>>();
 
-  /** @param masterKey null: there is none, and nothing is protected */
-  constructor(masterKey: string | null) {
+  /**
+   * @param masterKey null: there is none, and nothing is protected
+   * @param keptAt path of the file in which the root is kept
+   */
+  constructor(masterKey: string | null, keptAt: string | null = null) {
     this.#secret = masterKey ?? '';
+    this.#keptAt = keptAt;
   }
 
   keysOf(salt: string): Promise<ClusterKeys> {
-    const known = this.#keys.get(salt) ?? derive(this.#secret, salt);
+    const known = this.#keys.get(salt) ?? this.#derive(salt);
     this.#keys.set(salt, known);
     return known;
+  }
+
+  async #derive(salt: string): Promise<ClusterKeys> {
+    const root = await this.#root(salt);
+    const of = (purpose: string): Buffer => derivedKey(root, salt, `gannet cluster ${purpose}`);
+    return { proof: of('proof').toString('hex'), objects: of('objects'), entries: of('entries') };
+  }
+
+  async #root(salt: string): Promise<Buffer> {
+    const path = this.#keptAt;
+    if (path === null) return derive(this.#secret, salt, COST);
+    const key = derivedKey(await derive(this.#secret, salt, QUICK_COST), salt, KEPT);
+    try {
+      return decryptValue(key, KEPT, readFileSync(path));
+    } catch {
+      // It is absent or torn, or of another secret or cluster: what it is for is to save time.
+    }
+    const root = await derive(this.#secret, salt, COST);
+    try {
+      writeFileSync(`${path}.part`, encryptValue(key, KEPT, root), { mode: 0o600 });
+      renameSync(`${path}.part`, path);
+    } catch {
+      // The disk may be full. The next start tries again.
+    }
+    return root;
   }
 
   async proofOf(salt: string): Promise<string> {
@@ -68,15 +105,13 @@ export function madeOnce<T>(make: () => Promise<T>): () => Promise<T> {
   };
 }
 
-async function derive(secret: string, salt: string): Promise<ClusterKeys> {
-  const root = await new Promise<Buffer>((resolve, reject) => {
-    scrypt(secret, salt, KEY_BYTES, COST, (error, key) => {
+function derive(secret: string, salt: string, cost: ScryptOptions): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    scrypt(secret, salt, KEY_BYTES, cost, (error, key) => {
       if (error === null) resolve(key);
       else reject(error);
     });
   });
-  const of = (purpose: string): Buffer => derivedKey(root, salt, `gannet cluster ${purpose}`);
-  return { proof: of('proof').toString('hex'), objects: of('objects'), entries: of('entries') };
 }
 
 export function derivedKey(key: Buffer, salt: string | Buffer, purpose: string): Buffer {

@@ -42,17 +42,6 @@ describe('A cluster whose nodes are killed', function () {
     }
   }
 
-  /** As a supervisor does: a node that is left behind by two checkpoints ends, and starts again. */
-  async function restart(server: BuiltServer): Promise<void> {
-    for (;;) {
-      try {
-        return await server.restart();
-      } catch (error) {
-        if (!String(error).includes('The next start takes a checkpoint.')) throw error;
-      }
-    }
-  }
-
   it('keeps what it has acknowledged', async () => {
     const seed = Number(process.env['GANNET_SEED'] ?? Date.now() % 1_000_000);
     console.log(`      GANNET_SEED=${seed}`);
@@ -109,7 +98,7 @@ describe('A cluster whose nodes are killed', function () {
       const victim = servers[below(NODES)]!;
       await victim.kill();
       await delay(below(1500));
-      await restart(victim);
+      await victim.restart();
     }
     isOver = true;
     await Promise.all(clients);
