@@ -18,29 +18,16 @@ import { EtcdLog } from './cluster/log/etcd-log.ts';
 import type { RecoveryTarget } from './cluster/recovery.ts';
 import { ClusterSecret } from './cluster/secret.ts';
 import { type Command, command, CommandFailure, DONE, FAILED } from './commands/command.ts';
-import { clusterLogOf, clusterStoreOf, DB_PATH_OPTIONS, dbPathOf, OPTIONS } from './config.ts';
+import { DB_PATH_OPTIONS, dbPathOf, OPTIONS } from './config.ts';
 import { loadAddon } from './engine/addon.ts';
 import { OutboundClient } from './outbound/outbound-client.ts';
+import { clusterLogOf, clusterStoreOf, LOG_OPTIONS, STORE_OPTIONS } from './parts/cluster.ts';
 import { restore } from './replica/restore.ts';
 import { DataFolderError } from './store/data-folder.ts';
 
-/** Where the log of a cluster is. */
-const LOG_OPTIONS = {
-  'cluster-etcd': OPTIONS['cluster-etcd'],
-  'cluster-etcd-user': OPTIONS['cluster-etcd-user'],
-  'cluster-etcd-ca': OPTIONS['cluster-etcd-ca'],
-  'cluster-etcd-cert': OPTIONS['cluster-etcd-cert'],
-  'cluster-etcd-key': OPTIONS['cluster-etcd-key'],
-  'cluster-name': OPTIONS['cluster-name'],
-} as const;
-
 const CLUSTER_OPTIONS = {
   ...LOG_OPTIONS,
-  'cluster-store': OPTIONS['cluster-store'],
-  'cluster-store-endpoint': OPTIONS['cluster-store-endpoint'],
-  'cluster-store-region': OPTIONS['cluster-store-region'],
-  'cluster-store-access-key': OPTIONS['cluster-store-access-key'],
-  'cluster-store-secret-key': OPTIONS['cluster-store-secret-key'],
+  ...STORE_OPTIONS,
   'master-key': OPTIONS['master-key'],
 } as const;
 

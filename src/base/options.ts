@@ -8,11 +8,30 @@ import { suggest } from './suggest.ts';
 
 export type OptionKind = 'text' | 'flag' | 'size' | 'count' | 'optionalCount';
 
+/**
+ * An option, declared once: its type (`ValueOf`), check, variable, key of the configuration file,
+ * the text of --help and its row in `docs/options.md` follow from this.
+ */
 export interface Option {
   kind: OptionKind;
   help: string;
-  /** As shown by --help. */
+  /** The value when none is given, as a person would write it. */
   initial?: string;
+  /** The value when none is given and no text means it. Absent: null. */
+  otherwise?: () => unknown;
+  /** What --help says of that value. */
+  shown?: string;
+  /** Range of a count; absent: 0 and Infinity. */
+  min?: number;
+  max?: number;
+  /** The value of an `optionalCount` that is given without a number. */
+  bare?: number;
+  /** All values of a text, which may be given in any case. */
+  oneOf?: readonly string[];
+  /** The value of a text. Throws `BadOption`. */
+  read?: (text: string, name: string) => unknown;
+  /** Options without which this one would have no effect. */
+  needs?: readonly string[];
   /** --help begins with it. */
   common?: true;
   /** Meilisearch has no such option. */
@@ -34,6 +53,24 @@ export type OptionName<O extends Options> = keyof O & string;
 type Value = string | number | boolean;
 /** The values as given: not yet checked. */
 export type Values<O extends Options> = Partial<Record<OptionName<O>, Value>>;
+
+type Read<T extends Option> = T extends { read: (text: string, name: string) => infer R }
+  ? R
+  : T extends { oneOf: readonly (infer R)[] }
+    ? R
+    : T['kind'] extends 'flag'
+      ? boolean
+      : T['kind'] extends 'text'
+        ? string
+        : number;
+type Otherwise<T extends Option> = T extends { initial: string } | { kind: 'flag' }
+  ? never
+  : T extends { otherwise: () => infer R }
+    ? R
+    : null;
+/** The type of the value of an option. */
+export type ValueOf<T extends Option> = Read<T> | Otherwise<T>;
+export type ValuesOf<O extends Options> = { readonly [N in OptionName<O>]: ValueOf<O[N]> };
 
 /** An option has an invalid value. The message is for the person who gave it. */
 export class BadOption extends Error {
@@ -133,16 +170,27 @@ export function variableName(name: string): string {
   return `GANNET_${name.toUpperCase().replaceAll('-', '_')}`;
 }
 
-/** The given values, by type. Throws `BadOption` for a malformed one. */
+/** The given values, by type. */
 export class GivenOptions<O extends Options> {
-  readonly #values: Values<O>;
+  /** Reading a member throws `BadOption` if the value is malformed. */
+  readonly values: ValuesOf<O>;
+  readonly #given: Values<O>;
 
-  constructor(values: Values<O>) {
-    this.#values = values;
+  constructor(options: O, given: Values<O>) {
+    this.#given = given;
+    const values = {};
+    for (const [name, option] of Object.entries(options)) {
+      Object.defineProperty(values, name, {
+        enumerable: true,
+        get: () => valueOf(name, option, given[name]),
+      });
+    }
+    this.values = values as ValuesOf<O>;
   }
 
+  /** As given; null: not given. */
   text(name: OptionName<O>): string | null {
-    const value = this.#values[name];
+    const value = this.#given[name];
     return value === undefined ? null : String(value);
   }
 
@@ -154,44 +202,48 @@ export class GivenOptions<O extends Options> {
   }
 
   flag(name: OptionName<O>): boolean {
-    return this.#values[name] === true;
+    return this.#given[name] === true;
   }
+}
 
-  /** Bytes. */
-  size(name: OptionName<O>, initial: number): number {
-    const value = this.text(name);
-    return value === null
-      ? initial
-      : (parseSize(value) ?? bad(name, value, 'a size such as `100 MiB`'));
+function valueOf(name: string, option: Option, given: Value | undefined): unknown {
+  if (option.kind === 'flag') return given === true;
+  if (given === true && option.bare !== undefined) return option.bare;
+  if (given !== undefined && (given !== false || option.kind !== 'optionalCount')) {
+    return readValue(name, option, String(given));
   }
+  if (option.initial !== undefined) return readValue(name, option, option.initial);
+  return option.otherwise?.() ?? null;
+}
 
-  count<I extends number | null>(
-    name: OptionName<O>,
-    initial: I,
-    min = 0,
-    max = Infinity,
-  ): number | I {
-    const value = this.text(name);
-    if (value === null) return initial;
-    const number = /^\d+$/.test(value) ? Number(value) : NaN;
+function readValue(name: string, option: Option, text: string): unknown {
+  const { kind, read, oneOf, min = 0, max = Infinity } = option;
+  if (read !== undefined) return read(text, name);
+  if (kind === 'size') return parseSize(text) ?? bad(name, text, 'a size such as `100 MiB`');
+  if (kind === 'count' || kind === 'optionalCount') {
+    const number = /^\d+$/.test(text) ? Number(text) : NaN;
     if (number >= min && number <= max) return number;
     const range = max === Infinity ? `at least ${min}` : `${min} to ${max}`;
-    return bad(name, value, `a whole number of ${range}`);
+    return bad(name, text, `a whole number of ${range}`);
   }
+  if (oneOf === undefined) return text;
+  const found = oneOf.find((known) => known.toLowerCase() === text.toLowerCase());
+  return found ?? bad(name, text, `one of ${oneOf.join(', ')}`);
+}
 
-  /** null: not given, or given as `false`. `initial`: given without a number. */
-  optionalCount(name: OptionName<O>, initial: number, min: number, max: number): number | null {
-    const value = this.#values[name];
-    if (value === undefined || value === false) return null;
-    return value === true ? initial : this.count(name, initial, min, max);
+/** Throws `BadOption` if an option is given without those that it needs. */
+export function refuseUseless<O extends Options>(options: O, given: GivenOptions<O>): void {
+  const values: Record<string, unknown> = given.values;
+  for (const [name, { kind, needs = [] }] of Object.entries(options)) {
+    const isGiven = kind === 'flag' ? given.flag(name) : given.text(name) !== null;
+    if (!isGiven || needs.every((other) => isOn(values[other]))) continue;
+    const list = new Intl.ListFormat('en-GB', { type: 'conjunction' }).format(needs);
+    throw new BadOption(`${name} needs ${list}.`);
   }
+}
 
-  oneOf<T extends string>(name: OptionName<O>, accepted: readonly T[], initial: T): T {
-    const value = this.text(name);
-    if (value === null) return initial;
-    const found = accepted.find((known) => known.toLowerCase() === value.toLowerCase());
-    return found ?? bad(name, value, `one of ${accepted.join(', ')}`);
-  }
+function isOn(value: unknown): boolean {
+  return value !== null && value !== false && value !== 0;
 }
 
 /** Whether --help lists an option. */
@@ -199,12 +251,19 @@ export function isShown({ means, ignored }: Option): boolean {
   return means === undefined && ignored !== true;
 }
 
+/** What --help says of the value when none is given. */
+export function shownDefault({ initial, shown }: Option): string | undefined {
+  return initial ?? shown;
+}
+
 /** The --help text of the options, one paragraph each. */
 export function optionsHelp(options: Options): string {
   const values = { flag: '', optionalCount: ' [N]', text: ' TEXT', size: ' SIZE', count: ' N' };
   return Object.entries(options)
     .filter(([, option]) => isShown(option))
-    .map(([name, { kind, help, initial }]) => {
+    .map(([name, option]) => {
+      const { kind, help } = option;
+      const initial = shownDefault(option);
       const note = initial === undefined ? '' : ` Default: ${initial}.`;
       return `  --${name}${values[kind]}\n      ${help}${note} [${variableName(name)}]\n`;
     })

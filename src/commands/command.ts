@@ -104,7 +104,10 @@ export async function runCommand(
     complain(flags.error);
     return MISUSED;
   }
-  const given = new GivenOptions({ ...readEnvironment(options, env), ...flags.value.values });
+  const given = new GivenOptions(options, {
+    ...readEnvironment(options, env),
+    ...flags.value.values,
+  });
   try {
     return await declared.run(given, flags.value.operands, terminal);
   } catch (error) {

@@ -10,7 +10,6 @@ import { OutboundError } from '../outbound/outbound-error.ts';
 import { FileError, type Terminal } from './command.ts';
 
 export const DEFAULT_URL = 'http://127.0.0.1:7700';
-const RETRY_SECONDS = 300;
 const RETRY_SECONDS_MAX = 86_400;
 
 /** Maximum number of tasks per request. */
@@ -25,7 +24,7 @@ export const CONNECTION_OPTIONS = {
   key: { kind: 'text', help: 'API key. A variable keeps it out of the process list.' },
   ca: {
     kind: 'text',
-    initial: 'those of Node',
+    shown: 'those of Node',
     help: 'File of the certificate authorities (PEM) to trust for https.',
   },
 } as const satisfies Options;
@@ -33,7 +32,8 @@ export const CONNECTION_OPTIONS = {
 export const RETRY_OPTIONS = {
   'retry-seconds': {
     kind: 'count',
-    initial: String(RETRY_SECONDS),
+    initial: '300',
+    max: RETRY_SECONDS_MAX,
     help: 'How long to repeat a request while the server is unreachable or busy.',
   },
 } as const satisfies Options;
@@ -50,10 +50,6 @@ export function serverUrl(name: string, text: string): string {
     bad(name, maskedUrl(text), 'a URL such as `http://127.0.0.1:7700`');
   }
   return text;
-}
-
-export function retrySeconds(given: GivenOptions<typeof RETRY_OPTIONS>): number {
-  return given.count('retry-seconds', RETRY_SECONDS, 0, RETRY_SECONDS_MAX);
 }
 
 /** The certificate authorities to trust; null: those of Node. Throws `FileError`. */
@@ -234,7 +230,7 @@ export function connectTo(
       url,
       key: given.text('key'),
       authorities: authoritiesOf(given),
-      retrySeconds: retrySeconds(given),
+      retrySeconds: given.values['retry-seconds'],
     },
     terminal,
   );

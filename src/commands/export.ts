@@ -23,12 +23,13 @@ const OPTIONS = {
   index: { kind: 'text', help: 'Uid of the index. Required.' },
   output: {
     kind: 'text',
-    initial: 'standard output',
+    shown: 'standard output',
     help: 'File to write; compressed if its name ends in `.gz`.',
   },
   format: {
     kind: 'text',
-    initial: 'by the name of the file, else `ndjson`',
+    oneOf: FORMATS,
+    shown: 'by the name of the file, else `ndjson`',
     help: '`ndjson`, one document per line, or `csv`, for spreadsheets: lists and objects become JSON texts.',
   },
   filter: { kind: 'text', help: 'Only documents that match this filter.' },
@@ -54,7 +55,7 @@ export const exportCommand: Command = command({
   async run(given, _, terminal) {
     const index = given.required('index', 'the uid of the index to write');
     const url = serverUrl('url', given.text('url') ?? DEFAULT_URL);
-    const format = given.oneOf('format', FORMATS, formatOf(given.text('output')));
+    const format = given.values.format ?? formatOf(given.text('output'));
     const connection = connectTo(url, given, terminal);
     try {
       await connection.reach();

@@ -12,7 +12,13 @@ import {
 const OPTIONS = {
   url: CONNECTION_OPTIONS.url,
   ca: CONNECTION_OPTIONS.ca,
-  timeout: { kind: 'count', initial: '5', help: 'Seconds to wait for the response.' },
+  timeout: {
+    kind: 'count',
+    initial: '5',
+    min: 1,
+    max: 3600,
+    help: 'Seconds to wait for the response.',
+  },
 } as const;
 
 export const healthCommand: Command = command({
@@ -27,7 +33,7 @@ export const healthCommand: Command = command({
   options: OPTIONS,
   async run(given, _, terminal) {
     const url = serverUrl('url', given.text('url') ?? DEFAULT_URL);
-    const seconds = given.count('timeout', 5, 1, 3600);
+    const seconds = given.values.timeout;
     const late = AbortSignal.timeout(seconds * 1000);
     const connection = new Connection(
       { url, key: null, authorities: authoritiesOf(given), retrySeconds: 0 },

@@ -23,7 +23,6 @@ import {
   connectTo,
   DEFAULT_URL,
   RETRY_OPTIONS,
-  retrySeconds,
   serverUrl,
 } from './connection.ts';
 import { Downloads } from './downloads.ts';
@@ -32,7 +31,6 @@ import { counted, type Progress, showProgress, sizeNote } from './progress.ts';
 import { bytesOf, type Format, FORMATS, openSource, type Source } from './records.ts';
 import { TaskTally } from './task-tally.ts';
 
-const BATCH_MB = 20;
 /** Maximum size of a batch, which is in memory while it is sent. */
 const BATCH_MB_MAX = 1000;
 const PARALLEL_MAX = 32;
@@ -51,18 +49,27 @@ const OPTIONS = {
   },
   format: {
     kind: 'text',
-    initial: 'by the name of the file, else by its first byte',
+    oneOf: FORMATS,
+    shown: 'by the name of the file, else by its first byte',
     help: '`json` (an array, or documents one after another) or `csv` (also for TSV).',
   },
   'csv-delimiter': {
     kind: 'text',
-    initial: 'a comma, or a tab for a file named .tsv',
+    shown: 'a comma, or a tab for a file named .tsv',
     help: 'Delimiter of CSV: one character, or `tab`.',
   },
-  'batch-mb': { kind: 'count', initial: String(BATCH_MB), help: 'Megabytes per request.' },
+  'batch-mb': {
+    kind: 'count',
+    initial: '20',
+    min: 1,
+    max: BATCH_MB_MAX,
+    help: 'Megabytes per request.',
+  },
   parallel: {
     kind: 'count',
     initial: '1',
+    min: 1,
+    max: PARALLEL_MAX,
     help: 'Concurrent requests. With more than one, either of two documents with the same id may win.',
   },
   gzip: { kind: 'flag', help: 'Compress requests, for slow networks.' },
@@ -120,7 +127,7 @@ export const importCommand: Command = command({
     const connection = connectTo(url, given, terminal);
     const downloads = new Downloads({
       authorities: authoritiesOf(given),
-      retrySeconds: retrySeconds(given),
+      retrySeconds: given.values['retry-seconds'],
       signal: terminal.signal,
     });
     let journal: Journal | null = null;
@@ -144,7 +151,7 @@ export const importCommand: Command = command({
 
 function planOf(given: Given): ImportPlan {
   const index = given.required('index', 'the uid of the index to send documents to');
-  const format = given.text('format') === null ? null : given.oneOf('format', FORMATS, 'json');
+  const format = given.values.format;
   const delimiter = delimiterGiven(given.text('csv-delimiter'));
   const skipBad = given.text('skip-bad');
   if (skipBad !== null && given.flag('no-wait')) {
@@ -157,8 +164,8 @@ function planOf(given: Given): ImportPlan {
     skipBad,
     primaryKey: given.text('primary-key'),
     update: given.flag('update'),
-    batchBytes: given.count('batch-mb', BATCH_MB, 1, BATCH_MB_MAX) * 1e6,
-    parallel: given.count('parallel', 1, 1, PARALLEL_MAX),
+    batchBytes: given.values['batch-mb'] * 1e6,
+    parallel: given.values.parallel,
     gzip: given.flag('gzip'),
     wait: !given.flag('no-wait'),
     quiet: given.flag('quiet'),

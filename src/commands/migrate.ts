@@ -11,7 +11,6 @@ import {
   DEFAULT_URL,
   resultsOf,
   RETRY_OPTIONS,
-  retrySeconds,
   serverUrl,
 } from './connection.ts';
 import { documentPages } from './document-pages.ts';
@@ -33,7 +32,7 @@ const KINDS = ['meilisearch', 'typesense', 'algolia'] as const;
 
 const OPTIONS = {
   from: { kind: 'text', help: 'Address of the server to copy. Required.' },
-  'from-key': { kind: 'text', initial: 'that of --key', help: 'Key of that server.' },
+  'from-key': { kind: 'text', shown: 'that of --key', help: 'Key of that server.' },
   'from-kind': {
     kind: 'text',
     initial: 'meilisearch',
@@ -41,7 +40,7 @@ const OPTIONS = {
   },
   'from-app': { kind: 'text', help: 'Application ID, for Algolia. Required there.' },
   ...CONNECTION_OPTIONS,
-  indexes: { kind: 'text', initial: 'all', help: 'Uids of indexes, separated by commas.' },
+  indexes: { kind: 'text', shown: 'all', help: 'Uids of indexes, separated by commas.' },
   overwrite: TARGET_OPTIONS.overwrite,
   yes: TARGET_OPTIONS.yes,
   'skip-keys': { kind: 'flag', help: 'Do not copy keys.' },
@@ -92,7 +91,10 @@ export const migrateCommand: Command = command({
     const kind = KINDS.find((one) => one === (given.text('from-kind') ?? KINDS[0]));
     if (kind === undefined)
       bad('from-kind', given.text('from-kind')!, `one of ${KINDS.join(', ')}`);
-    const shared = { authorities: authoritiesOf(given), retrySeconds: retrySeconds(given) };
+    const shared = {
+      authorities: authoritiesOf(given),
+      retrySeconds: given.values['retry-seconds'],
+    };
     const fromKey = given.text('from-key');
     const connectionTo = (headers: Record<string, string>): Connection =>
       new Connection({ ...shared, url: from, key: null, headers }, terminal);

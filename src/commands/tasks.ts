@@ -14,7 +14,6 @@ import {
   serverUrl,
 } from './connection.ts';
 
-const LIMIT = 20;
 const PAGE = 1000;
 /** Maximum number of waiting tasks that are polled at a time, oldest first. */
 const WATCHED = 1000;
@@ -32,7 +31,9 @@ const OPTIONS = {
   type: { kind: 'text', help: 'Only tasks of these types.' },
   limit: {
     kind: 'count',
-    initial: String(LIMIT),
+    initial: '20',
+    min: 1,
+    max: PAGE,
     help: 'How many of the newest tasks to show; without --watch.',
   },
   json: { kind: 'flag', help: 'Print tasks as JSON, one per line, as the server returns them.' },
@@ -55,7 +56,7 @@ export const tasksCommand: Command = command({
   options: OPTIONS,
   async run(given, _, terminal) {
     const url = serverUrl('url', given.text('url') ?? DEFAULT_URL);
-    const limit = given.count('limit', LIMIT, 1, PAGE);
+    const limit = given.values.limit;
     const connection = connectTo(url, given, terminal);
     try {
       await connection.reach();

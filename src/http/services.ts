@@ -1,7 +1,7 @@
 /**
  * What the HTTP layer needs from the rest of the server. `tasks/` and `search/` implement it and
- * `main.ts` passes it in; nothing here depends on the implementation. Failures for the client are
- * `ApiError`s, thrown or as rejections.
+ * `parts/http.ts` passes it in; nothing here depends on the implementation. Failures for the client
+ * are `ApiError`s, thrown or as rejections.
  */
 import type { EmbedderStatus } from '../contract/embedder-status.ts';
 import type { CancelSignal } from '../base/cancel-signal.ts';

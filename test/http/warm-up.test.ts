@@ -11,7 +11,7 @@ import { IndexRegistry } from '../../src/engine/registry.ts';
 import { Documents, Indexes } from '../../src/search/index-service.ts';
 import { SearchQueue } from '../../src/search/search-queue.ts';
 import { LocalSearch } from '../../src/search/run/local.ts';
-import { warmUp, type WarmUpOptions } from '../../src/warm-up.ts';
+import { warmUp, type WarmUpOptions } from '../../src/parts/warm-up.ts';
 import { MemoryEngine } from '../support/memory-engine.ts';
 import { startTestServer, type TestServer } from './support/test-server.ts';
 import { embedNothing } from '../support/embed-nothing.ts';

@@ -47,6 +47,25 @@ const CHANGES: readonly Change[] = [
     ],
   },
   {
+    recipe: 'An option',
+    edits: [
+      [
+        'src/parts/search.ts',
+        {
+          after: 'export const OPTIONS = {\n',
+          insert: "  wit: { kind: 'count', initial: '3', max: 9, help: 'How witty it is.' },\n",
+        },
+      ],
+      [
+        'src/parts/search.ts',
+        {
+          after: "    slowSearchMs: values['slow-search-ms'],\n",
+          insert: '    wit: values.wit,\n',
+        },
+      ],
+    ],
+  },
+  {
     recipe: 'A route',
     edits: [
       [
@@ -168,6 +187,7 @@ export async function runWit({ batch, cancel, progress }: RunContext): Promise<R
 
 /** The script that looks for the changes in the copy. */
 const SCRIPT = `
+import { readConfig } from './src/config.ts';
 import { MULTI_SEARCH, SEARCH, SEARCH_QUERY } from './src/contract/search.ts';
 import { defaultSettings, parseSettings } from './src/contract/settings.ts';
 import { TASK_TYPES } from './src/contract/tasks.ts';
@@ -177,8 +197,10 @@ import { planSearch } from './src/search/plan.ts';
 import { RUNNERS } from './src/tasks/runners.ts';
 
 const code = (outcome) => (outcome.ok ? null : outcome.error.code);
+const launch = (...argv) => readConfig(argv, { GANNET_WIT: '7' }).value?.config.wit ?? null;
 const context = { containsFilter: false, multimodal: false };
 console.log(JSON.stringify({
+  options: [launch(), launch('--wit', '8'), launch('--wit', '10')],
   setting: defaultSettings().wit,
   settingRefused: code(parseSettings({ wit: -1 })),
   routes: allRoutes().filter(({ path }) => path.endsWith('/wit')).map(({ method, path }) => method + ' ' + path),
@@ -258,6 +280,7 @@ describe('The recipes', () => {
       encoding: 'utf8',
     });
     assert.deepEqual(JSON.parse(printed), {
+      options: [7, 8, null],
       setting: 3,
       settingRefused: 'invalid_wit',
       routes: [

@@ -61,7 +61,7 @@ const SRC_LAYERS = [
     'chat',
     'http',
   ],
-  ...['web', 'commands'],
+  ...['web', 'commands', 'parts'],
 ];
 
 /** Pairs of folders of `src/` that do not meet although the order would allow it. */

@@ -7,13 +7,13 @@ import { DEFAULT_LIMITS } from '../../../src/contract/limits.ts';
 import { GivenOptions, type Option, type Options } from '../../../src/base/options.ts';
 import {
   type Config,
-  type DB_PATH_OPTIONS,
+  DB_PATH_OPTIONS,
   dbPathOf,
-  httpThreadsOf,
-  masterKeyNotice,
   OPTIONS,
   readConfig,
 } from '../../../src/config.ts';
+import { masterKeyNotice } from '../../../src/parts/access.ts';
+import { httpThreadsOf } from '../../../src/parts/http.ts';
 
 function config(argv: string[], env: Record<string, string> = {}): Config {
   const launch = readConfig(argv, env);
@@ -167,20 +167,10 @@ describe('Launch options', () => {
     );
   }
 
-  /** Options that need others. */
-  const COMPANIONS: Record<string, string[]> = {
+  const PAIRS: Record<string, string[]> = {
     'ssl-cert-path': ['ssl-key-path'],
     'ssl-key-path': ['ssl-cert-path'],
-    'ssl-auth-path': ['ssl-cert-path', 'ssl-key-path'],
-    'ssl-require-auth': ['ssl-auth-path', 'ssl-cert-path', 'ssl-key-path'],
-    'ssl-ocsp-path': ['ssl-cert-path', 'ssl-key-path'],
-    'ssl-resumption': ['ssl-cert-path', 'ssl-key-path'],
-    'ssl-tickets': ['ssl-cert-path', 'ssl-key-path'],
     'task-webhook-authorization-header': ['task-webhook-url'],
-    'ignore-missing-dump': ['import-dump'],
-    'ignore-dump-if-db-exists': ['import-dump'],
-    'ignore-missing-snapshot': ['import-snapshot'],
-    'ignore-snapshot-if-db-exists': ['import-snapshot'],
   };
   const variableOf = (prefix: string, name: string): string =>
     prefix + name.toUpperCase().replaceAll('-', '_');
@@ -190,7 +180,17 @@ describe('Launch options', () => {
     for (const [name, option] of Object.entries<Option>(OPTIONS)) {
       if (option.ignored === true || name === 'config-file-path' || name === 'no-analytics')
         continue;
-      const all = [name, ...(COMPANIONS[name] ?? [])];
+      const all = [name, ...(option.needs ?? []), ...(PAIRS[name] ?? [])];
+      assert.ok(
+        all.every((one) => Object.hasOwn(OPTIONS, one)),
+        name,
+      );
+      for (const needed of option.needs ?? []) {
+        assert.match(
+          refusal([option.kind === 'flag' ? `--${name}` : `--${name}=x`]),
+          new RegExp(`^${name} needs .*${needed}`),
+        );
+      }
       const env = (prefix: string): Record<string, string> =>
         Object.fromEntries(
           all.map((one) => [
@@ -221,7 +221,7 @@ describe('Launch options', () => {
     const path = file('db_path = "from-file"');
     assert.equal(config([], { MEILI_CONFIG_FILE_PATH: path }).dbPath, 'from-file');
     assert.equal(config(['--db-path', 'f'], { MEILI_DB_PATH: 'v' }).dbPath, 'f');
-    const given = new GivenOptions<typeof DB_PATH_OPTIONS>({});
+    const given = new GivenOptions(DB_PATH_OPTIONS, {});
     assert.equal(dbPathOf(given, { MEILI_DB_PATH: 'v' }), 'v');
     assert.equal(dbPathOf(given, { MEILI_CONFIG_FILE_PATH: path }), 'from-file');
   });
@@ -378,7 +378,7 @@ describe('Launch options', () => {
   it('of the command verify are the folder alone, from wherever it is given', () => {
     const path = file('db_path = "from-file"\nlog_level = "warn"\n');
     const dbPath = (values: Record<string, string>): string =>
-      dbPathOf(new GivenOptions(values), {});
+      dbPathOf(new GivenOptions(DB_PATH_OPTIONS, values), {});
     assert.equal(dbPath({}), './data.gannet');
     assert.equal(dbPath({ 'db-path': 'd' }), 'd');
     assert.equal(dbPath({ 'config-file-path': path }), 'from-file');

@@ -1,7 +1,7 @@
-/** The tables of docs/options.md are those of src/config.ts. GANNET_UPDATE_GOLDEN=1 writes them. */
+/** The tables of docs/options.md are those of `OPTIONS`. GANNET_UPDATE_GOLDEN=1 writes them. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { isShown, type Option, type Options } from '../../../src/base/options.ts';
+import { isShown, type Option, type Options, shownDefault } from '../../../src/base/options.ts';
 import { OPTIONS, VARIABLES } from '../../../src/config.ts';
 import { assertGenerated, table } from '../../support/generated.ts';
 
@@ -14,11 +14,11 @@ function described(options: readonly [string, Option][]): string {
     /^(?!none$|off$|unlimited$)[\w./:-]+$/.test(text) ? `\`${text}\`` : text;
   return table(
     ['Option', 'Default', 'Meaning'],
-    options.map(([name, { initial, kind, help }]) => [
-      `\`--${name}\``,
-      initial === undefined ? (kind === 'flag' ? 'off' : 'none') : quoted(initial),
-      help,
-    ]),
+    options.map(([name, option]) => {
+      const { kind, help } = option;
+      const initial = shownDefault(option) ?? (kind === 'flag' ? 'off' : 'none');
+      return [`\`--${name}\``, quoted(initial), help];
+    }),
   );
 }
 

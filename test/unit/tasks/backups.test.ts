@@ -1,7 +1,7 @@
 /** Backups that a schedule registers, while tasks on indexes wait. */
 import assert from 'node:assert/strict';
 import { mock } from 'node:test';
-import { scheduleBackups } from '../../../src/backups.ts';
+import { scheduleBackups } from '../../../src/parts/backups.ts';
 import type { TaskRequest } from '../../../src/contract/tasks.ts';
 import type { RunContext, RunResult } from '../../../src/tasks/run/run.ts';
 import { mulberry } from '../../support/random.ts';

@@ -10,11 +10,11 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, rm } from 'node:fs/promises';
 import { Agent, request, type RequestOptions } from 'node:http';
 import { join, relative } from 'node:path';
-import { defaultSettings } from './contract/settings.ts';
-import type { BatchJob } from './engine/native.ts';
-import { type IndexEntry, IndexRegistry } from './engine/registry.ts';
-import type { Listener } from './http/connection.ts';
-import type { HttpServer } from './http/server.ts';
+import { defaultSettings } from '../contract/settings.ts';
+import type { BatchJob } from '../engine/native.ts';
+import { type IndexEntry, IndexRegistry } from '../engine/registry.ts';
+import type { Listener } from '../http/connection.ts';
+import type { HttpServer } from '../http/server.ts';
 
 export interface WarmUpOptions {
   http: Pick<HttpServer, 'listenWithin'>;
