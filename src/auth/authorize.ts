@@ -14,7 +14,7 @@ import type { KeyRecord } from '../contract/keys.ts';
 import type { RateLimit } from '../contract/rate-limits.ts';
 import type { IndexVisibility } from '../contract/tasks.ts';
 import type { KeyStore } from '../store/key-store.ts';
-import { KeyValues } from './key-values.ts';
+import { type FoundKey, KeyValues } from './key-values.ts';
 import { IndexPatterns } from './patterns.ts';
 import { RememberedPrincipals } from './remembered-principals.ts';
 import { Throttle } from './throttle.ts';
@@ -94,6 +94,7 @@ class Principal implements Access {
   readonly #granted: ReadonlySet<Action>;
   /** Global actions that the key names itself, not through `*` or `*.get`. */
   readonly #named: ReadonlySet<Action>;
+  /** The end of the key, or of the value of it that was presented. */
   readonly #expiresAt: number;
   readonly visible: IndexVisibility;
   readonly indexPatterns: readonly string[] | null;
@@ -102,7 +103,7 @@ class Principal implements Access {
   readonly #aliases: Aliases;
 
   constructor(
-    record: KeyRecord,
+    { record, until }: FoundKey,
     token: TenantToken | null,
     throttle: Throttle | null,
     aliases: Aliases,
@@ -119,7 +120,8 @@ class Principal implements Access {
     this.#named = new Set(
       record.actions.filter((name) => name !== '*' && name !== '*.get').flatMap(expandAction),
     );
-    this.#expiresAt = record.expiresAt === null ? Infinity : (parseKeyDate(record.expiresAt) ?? 0);
+    const end = record.expiresAt === null ? Infinity : (parseKeyDate(record.expiresAt) ?? 0);
+    this.#expiresAt = Math.min(end, until);
     this.visible =
       this.#restricted || token !== null
         ? (uid): boolean =>
@@ -213,9 +215,10 @@ export class Authorizer {
   readonly #keys: KeyStore;
   readonly #clock: Clock;
   readonly #salt = randomBytes(32);
-  readonly #masterDigest: Buffer;
+  /** Digests of the present master key and the previous one. */
+  readonly #masterDigests: readonly Buffer[];
   readonly #values: KeyValues;
-  /** Empty, or the master key once it has been presented. */
+  /** The master keys that have been presented. */
   readonly #masterTokens = new Set<string>();
   /** By the value of the key. */
   readonly #keyPrincipals = new RememberedPrincipals<Principal>();
@@ -233,14 +236,19 @@ export class Authorizer {
     clock: Clock,
     rateLimit: RateLimit | null = null,
     aliases: Aliases = NO_ALIASES,
+    previousMasterKey: string | null = null,
   ) {
+    const masterKeys = [
+      masterKey ?? '',
+      ...(previousMasterKey === null ? [] : [previousMasterKey]),
+    ];
     this.#aliases = aliases;
     this.#rateLimit = rateLimit;
     this.#masterKey = masterKey;
     this.#keys = keys;
     this.#clock = clock;
-    this.#masterDigest = this.#digest(masterKey ?? '');
-    this.#values = new KeyValues(masterKey ?? '', keys);
+    this.#masterDigests = masterKeys.map((one) => this.#digest(one));
+    this.#values = new KeyValues(masterKeys, keys, clock);
     keys.onChange((uid) => {
       if (keys.get(uid) === undefined) this.#throttles.delete(uid);
     });
@@ -286,7 +294,8 @@ export class Authorizer {
     const known = this.#known(this.#keyPrincipals, text);
     if (known !== undefined) return this.#checked(known, action, indexUid);
     if (this.#masterTokens.has(text)) return ok(FULL_ACCESS);
-    if (timingSafeEqual(this.#digest(text), this.#masterDigest)) {
+    const digest = this.#digest(text);
+    if (this.#masterDigests.filter((master) => timingSafeEqual(digest, master)).length > 0) {
       this.#masterTokens.add(text);
       return ok(FULL_ACCESS);
     }
@@ -295,9 +304,9 @@ export class Authorizer {
       if (!tenant.ok) return tenant;
       if (tenant.value !== undefined) return this.#checked(tenant.value, action, indexUid);
     }
-    const record = this.#values.find(text);
-    if (record === undefined) return err(refused(GENERIC));
-    const principal = new Principal(record, null, this.#throttleOf(record), this.#aliases);
+    const found = this.#values.find(text);
+    if (found === undefined) return err(refused(GENERIC));
+    const principal = new Principal(found, null, this.#throttleOf(found.record), this.#aliases);
     this.#keyPrincipals.set(text, principal);
     return this.#checked(principal, action, indexUid);
   }
@@ -355,7 +364,9 @@ export class Authorizer {
     if (decoded === undefined) return ok(undefined);
     if (!decoded.ok) return err(refused(`The tenant token cannot be decoded: ${decoded.error}.`));
     const token = decoded.value;
-    if (!isSignedWith(token, this.#values.of(token.apiKeyUid))) {
+    const values = this.#values.accepted(token.apiKeyUid);
+    const signing = values.find((value) => isSignedWith(token, value.text));
+    if (signing === undefined) {
       return err(refused('The tenant token cannot be decoded: its signature is not valid.'));
     }
     const now = this.#clock.now();
@@ -363,7 +374,8 @@ export class Authorizer {
       return err(expired(token.exp, now));
     const record = this.#keys.get(token.apiKeyUid);
     if (record === undefined) return err(refused(GENERIC));
-    const principal = new Principal(record, token, this.#throttleOf(record), this.#aliases);
+    const found = { record, until: signing.until };
+    const principal = new Principal(found, token, this.#throttleOf(record), this.#aliases);
     this.#tokenPrincipals.set(text, principal);
     return ok(principal);
   }

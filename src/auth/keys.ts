@@ -10,7 +10,14 @@ import {
   normalizeUuid,
   parseKeyDate,
 } from '../contract/formats.ts';
-import type { CreateKeyRequest, KeyRecord, KeyView, PatchKeyRequest } from '../contract/keys.ts';
+import {
+  type CreateKeyRequest,
+  KEY_VALUES_MAX,
+  type KeyRecord,
+  type KeyView,
+  type PatchKeyRequest,
+  type RotateKeyRequest,
+} from '../contract/keys.ts';
 import { rateLimitOf } from '../contract/rate-limits.ts';
 import type { KeyStore } from '../store/key-store.ts';
 import type { KeyValues } from './key-values.ts';
@@ -63,7 +70,12 @@ export async function createDefaultKeys(store: KeyStore, clock: Clock): Promise<
 }
 
 /** @param value secret value of the key */
-export function keyView(record: KeyRecord, value: string): KeyView {
+export function keyView(record: KeyRecord, value: string, clock: Clock): KeyView {
+  const now = clock.now();
+  const ends = (record.rotation?.earlier ?? [])
+    .map(({ until }) => until)
+    .filter((until) => Date.parse(until) > now);
+  const last = ends.toSorted((a, b) => Date.parse(a) - Date.parse(b)).at(-1);
   return {
     name: record.name,
     description: record.description,
@@ -75,6 +87,7 @@ export function keyView(record: KeyRecord, value: string): KeyView {
     createdAt: record.createdAt,
     updatedAt: record.updatedAt,
     ...(record.rateLimit !== undefined && { rateLimit: record.rateLimit }),
+    ...(last !== undefined && { previousExpiresAt: last }),
   };
 }
 
@@ -133,6 +146,43 @@ export function patchedKey(record: KeyRecord, change: PatchKeyRequest, clock: Cl
   };
 }
 
+/** How long the values from before a rotation are accepted unless the request says so. */
+const OVERLAP_MS = 24 * 60 * 60 * 1000;
+
+/**
+ * The key with a further value. None of the earlier ones is accepted longer than the request says,
+ * but one that ends before that still does: so the answer to a rotation may be lost.
+ */
+export function rotatedKey(
+  record: KeyRecord,
+  { previousExpiresAt }: RotateKeyRequest,
+  clock: Clock,
+): Result<KeyRecord, ApiError> {
+  const now = clock.now();
+  const end =
+    previousExpiresAt === undefined || previousExpiresAt === null
+      ? now + OVERLAP_MS
+      : parseKeyDate(previousExpiresAt)!;
+  const { count, earlier } = record.rotation ?? { count: 0, earlier: [] };
+  const kept = [{ count, until: end }]
+    .concat(earlier.map((one) => ({ count: one.count, until: Date.parse(one.until) })))
+    .map((one) => ({ ...one, until: Math.min(one.until, end) }))
+    .filter(({ until }) => until > now);
+  if (kept.length >= KEY_VALUES_MAX) {
+    return err(
+      new ApiError(
+        'bad_request',
+        `The key has ${KEY_VALUES_MAX} values that are accepted. Choose an earlier \`previousExpiresAt\`, or wait until one has ended.`,
+      ),
+    );
+  }
+  const rotation = {
+    count: count + 1,
+    earlier: kept.map((one) => ({ ...one, until: rfc3339(one.until) })),
+  };
+  return ok({ ...record, rotation, updatedAt: rfc3339(now) });
+}
+
 /** The key of a path segment: by uid if it is a UUID, else by value. */
 export function findKey(
   segment: string,
@@ -140,5 +190,5 @@ export function findKey(
   values: KeyValues,
 ): KeyRecord | undefined {
   const uid = normalizeUuid(segment);
-  return uid === undefined ? values.find(segment) : store.get(uid);
+  return uid === undefined ? values.find(segment)?.record : store.get(uid);
 }

@@ -2,6 +2,7 @@
 import { ACTIONS } from './actions.ts';
 import {
   immutable,
+  integer,
   list,
   nullable,
   object,
@@ -31,7 +32,24 @@ export interface KeyRecord {
   updatedAt: string;
   /** Absent: the limit for all keys. */
   rateLimit?: RateLimit;
+  /** Absent: the value was never rotated. */
+  rotation?: KeyRotation;
 }
+
+/** Maximum number of values of a key that are accepted at once. */
+export const KEY_VALUES_MAX = 10;
+
+/**
+ * How often the value of a key was rotated, and until when earlier values are accepted: those that
+ * had not ended at the last rotation, by their `count`.
+ */
+export const KEY_ROTATION = object({
+  count: integer({ minimum: 1 }),
+  earlier: list(object({ count: integer({ minimum: 0 }), until: string({ format: 'key-date' }) }), {
+    maxItems: KEY_VALUES_MAX,
+  }),
+});
+export type KeyRotation = Static<typeof KEY_ROTATION>;
 
 /** Keys in this order. */
 export interface KeyView {
@@ -46,6 +64,8 @@ export interface KeyView {
   updatedAt: string;
   /** Present when the key has a limit of its own. */
   rateLimit?: RateLimit;
+  /** Present while an earlier value is accepted: until when. */
+  previousExpiresAt?: string;
 }
 
 /** Maximum characters of a text of a key, and names in its lists: many keys are listed at once. */
@@ -96,5 +116,13 @@ export const PATCH_KEY = object({
   updatedAt: immutable('immutable_api_key_updated_at'),
 });
 export type PatchKeyRequest = Static<typeof PATCH_KEY>;
+
+/** null: a day after the rotation. */
+export const ROTATE_KEY = object({
+  previousExpiresAt: optional(
+    nullable(string({ format: 'key-date', 'x-code': 'invalid_api_key_expires_at' })),
+  ),
+});
+export type RotateKeyRequest = Static<typeof ROTATE_KEY>;
 
 export const LIST_KEYS_QUERY = paginationQuery('invalid_api_key_offset', 'invalid_api_key_limit');

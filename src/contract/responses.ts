@@ -335,6 +335,7 @@ export const KEY = object(
   },
   {
     rateLimit: object({ requestsPerSecond: orNull(COUNT), concurrentSearches: orNull(COUNT) }),
+    previousExpiresAt: TEXT,
   },
 );
 export const KEYS = pageOf(KEY);

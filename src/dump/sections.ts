@@ -22,6 +22,7 @@ import {
   normalizeUuid,
   parseRfc3339,
 } from '../contract/formats.ts';
+import { KEY_ROTATION, type KeyRotation } from '../contract/keys.ts';
 import { NO_NETWORK, type Remote } from '../contract/network.ts';
 import type { SearchRule } from '../contract/search-rules.ts';
 import type { AliasStore } from '../store/alias-store.ts';
@@ -40,6 +41,7 @@ import { textOf } from '../contract/task-types/dump-form.ts';
 type Json = Record<string, unknown>;
 
 const RATE_LIMITS = validator(RATE_LIMIT);
+const ROTATIONS = validator(KEY_ROTATION);
 
 export interface DumpFile {
   path: string;
@@ -98,7 +100,7 @@ function keySection(keys: KeyStore): DumpSection {
         text: keys
           .list()
           .map((key) => {
-            const { description, name, uid, actions, indexes, rateLimit } = key;
+            const { description, name, uid, actions, indexes, rateLimit, rotation } = key;
             const line = {
               description,
               name,
@@ -109,6 +111,7 @@ function keySection(keys: KeyStore): DumpSection {
               created_at: key.createdAt,
               updated_at: key.updatedAt,
               ...(rateLimit !== undefined && { rate_limit: rateLimit }),
+              ...(rotation !== undefined && { rotation }),
             };
             return `${JSON.stringify(line)}\n`;
           })
@@ -129,6 +132,7 @@ function keySection(keys: KeyStore): DumpSection {
           createdAt: created,
           updatedAt: textOf(line.updated_at) ?? created,
           ...storedRateLimit(line.rate_limit),
+          ...storedRotation(line.rotation),
         });
       }
     },
@@ -140,6 +144,12 @@ function storedRateLimit(value: unknown): { rateLimit?: RateLimit } {
   const checked = RATE_LIMITS.validate(value ?? null);
   const rateLimit = checked.ok ? rateLimitOf(checked.value) : null;
   return rateLimit === null ? {} : { rateLimit };
+}
+
+/** The same of its rotation. Without it, the first value would be accepted again. */
+function storedRotation(value: unknown): { rotation?: KeyRotation } {
+  const checked = ROTATIONS.validate(value);
+  return checked.ok ? { rotation: checked.value } : {};
 }
 
 function chatSection(chats: ChatStore): DumpSection {

@@ -9,6 +9,11 @@ export const OPTIONS = {
     common: true,
     help: 'Key that allows everything; at least 16 bytes in production.',
   },
+  'master-key-previous': {
+    kind: 'text',
+    ours: true,
+    help: 'A master key that is accepted as well, with the keys derived from it.',
+  },
   env: {
     kind: 'text',
     common: true,
@@ -46,6 +51,8 @@ export function configure({ values }: GivenOptions<typeof OPTIONS>) {
   return {
     production,
     masterKey,
+    /** Accepted as well; null: there is none. */
+    previousMasterKey: previousMasterKey(values['master-key-previous'], masterKey),
     launchFeatures: {
       containsFilter: values['experimental-contains-filter'],
       metrics: values['experimental-enable-metrics'],
@@ -70,6 +77,13 @@ function checkMasterKey(masterKey: string | null): void {
       `${masterKey === null ? '' : `, but it has ${Buffer.byteLength(masterKey)}`}. ` +
       `A random one: --master-key ${generateMasterKey()}`,
   );
+}
+
+function previousMasterKey(previous: string | null, masterKey: string | null): string | null {
+  if (previous === null) return null;
+  if (masterKey === null) throw new BadOption('master-key-previous needs master-key.');
+  if (previous === '') throw new BadOption('The previous master key is empty.');
+  return previous;
 }
 
 /** What to tell about the master key at start in development, or null. */

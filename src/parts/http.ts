@@ -317,7 +317,10 @@ function dependencies(
     dumps,
     background,
     services: { ...openSearch(config, search), tasks: queue, keys, features },
-    authorizer: new Authorizer(config.masterKey, keys, systemClock, config.rateLimit, aliases),
+    authorizer: new Authorizer(
+      ...([config.masterKey, keys, systemClock, config.rateLimit, aliases] as const),
+      config.previousMasterKey,
+    ),
     clock: systemClock,
     searchRules,
     aliases,
@@ -355,13 +358,14 @@ function threadsSetup(
   { phase, logs, processMark, services }: Dependencies,
   { tasks: { system }, embedding, rerankers }: HttpDeps,
 ): ThreadsSetup {
-  const { masterKey, rateLimit, limits, slowSearchMs, tls, analytics } = config;
+  const { masterKey, previousMasterKey, rateLimit, limits, slowSearchMs, tls, analytics } = config;
   const { registry, aliases, searchRules } = system;
   const { keys, features } = services;
   return {
     memory,
     common: {
       masterKey,
+      previousMasterKey,
       rateLimit,
       limits,
       slowSearchMs,

@@ -45,6 +45,8 @@ export interface Permit {
 export interface Requester {
   /** The searches of each holder share the permits with those of the others. */
   access: { readonly holder: string };
+  /** Empty: the server itself, whose searches are not reported. */
+  requestId?: string;
   /** Removes the search from the queue when canceled. */
   signal?: CancelSignal;
   /** Counts each search that starts. */
@@ -157,14 +159,14 @@ export class SearchQueue {
     const { holder } = requester.access;
     const watcher = { ended: (ms: number) => this.#learn(holder, ms) };
     const start = () => this.#hold(search, requester, watcher, counted);
-    return this.#begins(holder) ? start() : this.#wait(start, false, requester);
+    return this.#begins(requester) ? start() : this.#wait(start, false, requester);
   }
 
   /** Takes a permit for a new request, unless it has to wait. */
-  #begins(holder: string): boolean {
+  #begins({ access: { holder }, requestId }: Requester): boolean {
     const away = this.#away < Math.max(this.permits, this.waitingMax);
     const begins = (away || this.#waitingOf(holder) === 0) && this.#takes(holder);
-    if (begins) this.#options.onPermit(0);
+    if (begins && requestId !== '') this.#options.onPermit(0);
     return begins;
   }
 
@@ -230,7 +232,7 @@ export class SearchQueue {
         this.#startNext();
       }
     };
-    return this.#maySeveral(holder) && this.#begins(holder)
+    return this.#maySeveral(holder) && this.#begins(requester)
       ? start()
       : this.#wait(start, true, requester);
   }

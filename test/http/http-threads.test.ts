@@ -1,6 +1,6 @@
 /** A server whose searches are served by several threads behaves as one with a single thread. */
 import assert from 'node:assert/strict';
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { Agent, request as httpRequest } from 'node:http';
 import { Meilisearch } from 'meilisearch';
 import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
@@ -8,6 +8,8 @@ import { freePort } from '../support/free-port.ts';
 import { mulberry } from '../support/random.ts';
 
 const THREADS = 3;
+/** The master key of before. */
+const PREVIOUS = 'previousMasterKey';
 
 describe('HTTP threads', () => {
   let server: BuiltServer;
@@ -18,6 +20,7 @@ describe('HTTP threads', () => {
     metricsPort = await freePort();
     server = await startBuiltServer([
       ...['--http-threads', String(THREADS), '--metrics-addr', `127.0.0.1:${metricsPort}`],
+      ...['--master-key-previous', PREVIOUS],
     ]);
     client = new Meilisearch({ host: server.url, apiKey: server.masterKey });
     await server.finish('PATCH', '/indexes/movies/settings', {
@@ -214,6 +217,32 @@ describe('HTTP threads', () => {
     await short.kill('SIGTERM');
     assert.equal((await short.exited()).status, 0);
     await short.close();
+  });
+
+  it('all know the values of a rotated key, and the previous master key', async () => {
+    const connections = Array.from({ length: 2 * THREADS }, connection);
+    const statuses = async (key: string): Promise<number[]> => {
+      const sent = connections.map(({ send }) => send('/indexes/movies/search?q=film', { key }));
+      return [...new Set((await Promise.all(sent)).map(({ status }) => status))];
+    };
+    const { uid, key } = await client.createKey({
+      ...{ actions: ['search'], indexes: ['movies'], expiresAt: null },
+    });
+    const rotate = async (body?: object): Promise<string> =>
+      (await server.call('POST', `/keys/${uid}/rotate`, body && { body })).json.key;
+    assert.deepEqual(await statuses(key), [200]);
+    const second = await rotate();
+    for (const value of [key, second]) assert.deepEqual(await statuses(value), [200]);
+    const third = await rotate({ previousExpiresAt: '2020-01-01' });
+    for (const value of [key, second]) assert.deepEqual(await statuses(value), [403]);
+    for (const value of [third, PREVIOUS]) assert.deepEqual(await statuses(value), [200]);
+    const old = createHmac('sha256', PREVIOUS).update(`${uid} 2`).digest('hex');
+    assert.deepEqual(await statuses(old), [200]);
+    const { status } = await server.call('POST', `/keys/${uid}/rotate`, {
+      body: { previousExpiresAt: 'soon' },
+    });
+    assert.equal(status, 400);
+    for (const { close } of connections) close();
   });
 
   it('sum up the metrics of all threads', async () => {

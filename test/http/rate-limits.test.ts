@@ -240,12 +240,16 @@ describe('The rate limit of a key', () => {
       const rateLimit = { requestsPerSecond: 7, concurrentSearches: null };
       const body = { actions: ['search'], indexes: ['*'], expiresAt: null, rateLimit };
       const { uid } = (await first.call('POST', '/keys', { body })).json;
+      const rotated = (await first.call('POST', `/keys/${uid}/rotate`)).json;
       const { details } = await first.finish('POST', '/dumps');
       const dump = join(dir, `${details.dumpUid}.dump`);
       const second = await startBuiltServer(['--import-dump', dump]);
       servers.push(second);
       const { json } = await second.call('GET', `/keys/${uid}`);
       assert.deepEqual(json.rateLimit, rateLimit);
+      // With the first value again, a rotation because of a leak would be undone.
+      assert.equal(json.key, rotated.key);
+      assert.equal(json.previousExpiresAt, rotated.previousExpiresAt);
       const { results } = (await second.call('GET', '/keys')).json;
       assert.equal(results.filter((key: object) => 'rateLimit' in key).length, 1);
     } finally {

@@ -1,5 +1,5 @@
 import { KEY, KEYS } from '../../contract/responses.ts';
-import { findKey, keyView, newKey, patchedKey } from '../../auth/keys.ts';
+import { findKey, keyView, newKey, patchedKey, rotatedKey } from '../../auth/keys.ts';
 import { unwrap } from '../../base/result.ts';
 import { ApiError } from '../../contract/errors.ts';
 import type { Pagination } from '../../contract/pages.ts';
@@ -7,10 +7,12 @@ import {
   CREATE_KEY,
   LIST_KEYS_QUERY,
   PATCH_KEY,
+  ROTATE_KEY,
   type CreateKeyRequest,
   type KeyRecord,
   type KeyView,
   type PatchKeyRequest,
+  type RotateKeyRequest,
 } from '../../contract/keys.ts';
 import { queryParser } from '../../contract/query.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -68,6 +70,16 @@ export const KEY_ROUTES: readonly Route[] = [
     handle: changeKey,
   }),
   route({
+    method: 'POST',
+    path: '/keys/:key_or_uid/rotate',
+    action: 'keys.update',
+    summary: 'Gives an API key another value. The earlier one is accepted for a while.',
+    body: bodyOf(ROTATE_KEY, { optional: true }),
+    success: 200,
+    response: KEY,
+    handle: rotateKey,
+  }),
+  route({
     method: 'DELETE',
     path: '/keys/:key_or_uid',
     action: 'keys.delete',
@@ -108,13 +120,22 @@ async function changeKey(
   return json(200, view(record, server));
 }
 
+async function rotateKey(
+  { params, body }: RequestContext<unknown, RotateKeyRequest | undefined>,
+  server: Dependencies,
+): Promise<RouteResponse> {
+  const record = unwrap(rotatedKey(existing(params.key_or_uid!, server), body ?? {}, server.clock));
+  await server.services.keys.put(record);
+  return json(200, view(record, server));
+}
+
 async function deleteKey({ params }: RequestContext, server: Dependencies): Promise<RouteResponse> {
   await server.services.keys.remove(existing(params.key_or_uid!, server).uid);
   return NO_CONTENT;
 }
 
-function view(record: KeyRecord, { authorizer }: Dependencies): KeyView {
-  return keyView(record, authorizer.values.of(record.uid));
+function view(record: KeyRecord, { authorizer, clock }: Dependencies): KeyView {
+  return keyView(record, authorizer.values.of(record), clock);
 }
 
 function existing(segment: string, { services, authorizer }: Dependencies): KeyRecord {

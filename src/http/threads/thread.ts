@@ -49,6 +49,7 @@ export interface ThreadOptions {
   routes: readonly { method: Method; path: string }[];
   engine: Omit<EngineOptions, 'takeBuffer'>;
   masterKey: string | null;
+  previousMasterKey: string | null;
   rateLimit: RateLimit | null;
   limits: RequestLimits;
   search: { permits: PermitLimits; waitingMax: number; waitMsMax: number; queriesAtOnce: number };
@@ -239,7 +240,10 @@ class Thread {
       phase: this.#phase,
       logs: this.#logs,
       cluster: null,
-      authorizer: new Authorizer(masterKey, keys, systemClock, rateLimit, aliases),
+      authorizer: new Authorizer(
+        ...([masterKey, keys, systemClock, rateLimit, aliases] as const),
+        this.#options.previousMasterKey,
+      ),
       logger: this.#logs.of('http'),
       metrics: this.#metrics,
       responseBuffers: server.responseBuffers,

@@ -4,9 +4,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import jwt from 'jsonwebtoken';
-import { Authorizer } from '../../../src/auth/authorize.ts';
+import { type Access, Authorizer } from '../../../src/auth/authorize.ts';
 import { keyValue } from '../../../src/auth/key-values.ts';
-import { createDefaultKeys, generateMasterKey } from '../../../src/auth/keys.ts';
+import {
+  createDefaultKeys,
+  generateMasterKey,
+  keyView,
+  rotatedKey,
+} from '../../../src/auth/keys.ts';
 import { IndexPatterns } from '../../../src/auth/patterns.ts';
 import { RememberedPrincipals } from '../../../src/auth/remembered-principals.ts';
 import {
@@ -16,8 +21,9 @@ import {
   ruleFor,
 } from '../../../src/auth/tenant-token.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
+import { mulberry } from '../../support/random.ts';
 import { ACTIONS, expandAction, type Action } from '../../../src/contract/actions.ts';
-import type { KeyRecord } from '../../../src/contract/keys.ts';
+import { KEY_VALUES_MAX, type KeyRecord } from '../../../src/contract/keys.ts';
 import { KeyStore } from '../../../src/store/key-store.ts';
 import { Store } from '../../../src/store/store.ts';
 
@@ -235,6 +241,131 @@ describe('Authorization', () => {
   });
 });
 
+describe('The rotation of a key', () => {
+  const DAY_MS = 86_400_000;
+  const rotate = async (previousExpiresAt?: string | null): Promise<string> => {
+    const outcome = rotatedKey(
+      keys.get(UID)!,
+      previousExpiresAt === undefined ? {} : { previousExpiresAt },
+      clock,
+    );
+    assert.ok(outcome.ok);
+    await keys.put(outcome.value);
+    return authorizer.values.of(outcome.value);
+  };
+  const token = (value: string): string =>
+    jwt.sign({ searchRules: ['*'], apiKeyUid: UID }, value, { noTimestamp: true });
+  const accepts = (value: string): boolean => {
+    const [plain, tenant] = [value, token(value)].map((one) => code(one, 'search', 'movies'));
+    assert.equal(plain, tenant, 'a tenant token is accepted as long as the value that signed it');
+    return plain === 'ok';
+  };
+
+  it('gives a new value, and the one before is accepted for a day', async () => {
+    const first = await addKey(['search'], ['*'], null, UID);
+    assert.ok(accepts(first));
+    const second = await rotate();
+    assert.notEqual(second, first);
+    assert.match(second, /^[0-9a-f]{64}$/);
+    assert.deepEqual([accepts(first), accepts(second)], [true, true]);
+    const view = keyView(keys.get(UID)!, second, clock);
+    assert.equal(view.previousExpiresAt, '2025-03-02T00:00:00.000000Z');
+    clock.set(Date.parse(NOW) + DAY_MS);
+    assert.deepEqual([accepts(first), accepts(second)], [false, true]);
+    assert.ok(!('previousExpiresAt' in keyView(keys.get(UID)!, second, clock)));
+    // Another process, or a thread, derives the same from the record.
+    const other = new Authorizer(MASTER, keys, clock);
+    assert.equal(other.values.of(keys.get(UID)!), second);
+    assert.equal(other.values.find(first), undefined);
+  });
+
+  it('ends every earlier value at a time that is given, at once if it has passed', async () => {
+    const first = await addKey(['search'], ['*'], null, UID);
+    const second = await rotate('2025-03-05T00:00:00Z');
+    const third = await rotate('2025-03-03T00:00:00Z');
+    assert.deepEqual([first, second, third].map(accepts), [true, true, true]);
+    clock.set('2025-03-03T00:00:00Z');
+    assert.deepEqual([first, second, third].map(accepts), [false, false, true]);
+    const fourth = await rotate('2025-03-03T00:00:00Z');
+    assert.deepEqual([third, fourth].map(accepts), [false, true]);
+    assert.deepEqual(keys.get(UID)!.rotation, { count: 3, earlier: [] });
+  });
+
+  it('does not lengthen the life of a key, nor that of an earlier value', async () => {
+    const first = await addKey(['search'], ['*'], '2025-03-01T12:00:00Z', UID);
+    const second = await rotate('2025-03-01T06:00:00Z');
+    const third = await rotate('2025-03-09T00:00:00Z');
+    clock.set('2025-03-01T06:00:00Z');
+    assert.deepEqual([first, second, third].map(accepts), [false, true, true]);
+    clock.set('2025-03-01T12:00:00Z');
+    assert.deepEqual([first, second, third].map(accepts), [false, false, false]);
+  });
+
+  it('accepts at most ten values, and the values are those of a naive list', async () => {
+    const seed = Math.floor(Math.random() * 2 ** 31);
+    const random = mulberry(seed);
+    const naive = [{ value: await addKey(['search'], ['*'], null, UID), until: Infinity }];
+    let now = Date.parse(NOW);
+    for (let n = 0; n < 60; n++) {
+      now += Math.floor(random() * 5) * 60_000;
+      clock.set(now);
+      const until = now + Math.floor(random() * 40 - 5) * 60_000;
+      const request = { previousExpiresAt: new Date(until).toISOString() };
+      const outcome = rotatedKey(keys.get(UID)!, request, clock);
+      const kept = naive.filter((one) => Math.min(one.until, until) > now);
+      assert.equal(outcome.ok, kept.length < KEY_VALUES_MAX, `seed ${seed}`);
+      if (outcome.ok) {
+        await keys.put(outcome.value);
+        for (const one of naive) one.until = Math.min(one.until, until);
+        naive.push({ value: authorizer.values.of(outcome.value), until: Infinity });
+      }
+      for (const one of naive) assert.equal(accepts(one.value), one.until > now, `seed ${seed}`);
+    }
+  });
+
+  it('leaves the fair share and the limits of the key as they are', async () => {
+    const first = await addKey(['search'], ['*'], null, UID);
+    await keys.put({
+      ...keys.get(UID)!,
+      rateLimit: { requestsPerSecond: 1, concurrentSearches: null },
+    });
+    const accessOf = (value: string): Access => {
+      const credentials = { authorization: `Bearer ${value}`, legacyKey: undefined };
+      const outcome = authorizer.authorize(credentials, 'search', 'movies');
+      assert.ok(outcome.ok);
+      return outcome.value;
+    };
+    const before = accessOf(first);
+    const after = accessOf(await rotate());
+    assert.equal(after.holder, before.holder);
+    assert.equal(after.throttle, before.throttle);
+    assert.equal(accessOf(first).throttle, before.throttle);
+  });
+});
+
+describe('A previous master key', () => {
+  it('is accepted with its keys and their tokens, while the present one names the keys', async () => {
+    const old = await addKey(['search'], ['*'], null, UID);
+    const change = new Authorizer('ANOTHER_KEY', keys, clock, null, undefined, MASTER);
+    const outcome = (text: string, action: Action): boolean =>
+      change.authorize({ authorization: `Bearer ${text}`, legacyKey: undefined }, action, null).ok;
+    assert.equal(change.values.of(keys.get(UID)!), keyValue('ANOTHER_KEY', UID));
+    for (const value of [old, keyValue('ANOTHER_KEY', UID)]) {
+      const token = jwt.sign({ searchRules: ['*'], apiKeyUid: UID }, value, { noTimestamp: true });
+      assert.deepEqual([outcome(value, 'search'), outcome(token, 'search')], [true, true]);
+      assert.ok(!outcome(value, 'version'));
+    }
+    for (const master of [MASTER, 'ANOTHER_KEY']) assert.ok(outcome(master, 'version'));
+    assert.ok(!outcome(keyValue('A_THIRD_KEY', UID), 'search'));
+    // Without it, only the present one counts.
+    const done = new Authorizer('ANOTHER_KEY', keys, clock);
+    for (const text of [MASTER, old]) {
+      const credentials = { authorization: `Bearer ${text}`, legacyKey: undefined };
+      assert.ok(!done.authorize(credentials, 'search', null).ok);
+    }
+  });
+});
+
 describe('With thousands of keys', () => {
   const MANY = 3000;
   const RUNS = 100;
@@ -317,7 +448,7 @@ describe('With thousands of keys', () => {
       for (const one of uids) {
         const value = keyValue(MASTER, one);
         const text = random(2) === 0 ? value : value.toUpperCase();
-        assert.equal(authorizer.values.find(text)?.uid, stored.has(one) ? one : undefined);
+        assert.equal(authorizer.values.find(text)?.record.uid, stored.has(one) ? one : undefined);
         assert.equal(code(text, 'search', 'm') === 'ok', stored.has(one), `seed ${seed}`);
       }
     }
