@@ -30,6 +30,7 @@ import { Journal } from './journal.ts';
 import { counted, type Progress, showProgress, sizeNote } from './progress.ts';
 import { bytesOf, type Format, FORMATS, openSource, type Source } from './records.ts';
 import { TaskTally } from './task-tally.ts';
+import { watchFolder } from './watch.ts';
 
 /** Maximum size of a batch, which is in memory while it is sent. */
 const BATCH_MB_MAX = 1000;
@@ -77,6 +78,10 @@ const OPTIONS = {
     kind: 'text',
     help: 'File that records progress: repeat the command to resume. Deleted at the end.',
   },
+  watch: {
+    kind: 'text',
+    help: 'Import the files of this folder, and those that appear there, until Ctrl-C. Needs `--journal`.',
+  },
   'skip-bad': {
     kind: 'text',
     help: 'Write documents that the server refuses to this file; then they do not change the exit status.',
@@ -102,6 +107,8 @@ interface ImportPlan {
   skipBad: string | null;
   wait: boolean;
   quiet: boolean;
+  /** A folder whose files are imported as they appear; null: those that are named. */
+  watch: string | null;
 }
 
 export const importCommand: Command = command({
@@ -118,10 +125,11 @@ export const importCommand: Command = command({
     'import --index books --format csv < books.csv',
     'import https://example.org/books.ndjson.gz --index books --journal books.journal',
     'import books.tsv --index books --skip-bad refused.csv',
+    'import --watch incoming --index books --journal incoming.journal',
   ],
   options: OPTIONS,
   async run(given, operands, terminal) {
-    const plan = planOf(given);
+    const plan = planOf(given, operands);
     const url = serverUrl('url', given.text('url') ?? DEFAULT_URL);
     const files = operands.length === 0 ? ['-'] : operands;
     const connection = connectTo(url, given, terminal);
@@ -133,13 +141,21 @@ export const importCommand: Command = command({
     let journal: Journal | null = null;
     let badRecords: BadRecords | null = null;
     try {
-      const bytesTotal = await bytesOf(files, downloads);
+      const bytesTotal = plan.watch === null ? await bytesOf(files, downloads) : null;
       await connection.reach();
       const path = given.text('journal');
       if (path !== null) journal = await openJournal(path, plan, connection);
       if (plan.skipBad !== null) badRecords = await BadRecords.open(plan.skipBad, path !== null);
-      const importer = new Importer(plan, connection, { journal, badRecords, downloads }, terminal);
-      return await importer.run(files, bytesTotal);
+      const parts = { journal, badRecords, downloads };
+      const importer = (): Importer => new Importer(plan, connection, parts, terminal);
+      if (plan.watch !== null && journal !== null) {
+        const importFile = (file: string, bytes: number) => importer().run([file], bytes);
+        const folder = { folder: plan.watch, takesAll: plan.format !== null };
+        await watchFolder({ ...folder, journal, importFile }, terminal);
+      }
+      const status = await importer().run(files, bytesTotal);
+      if (status !== FAILED && plan.wait) await journal?.erase();
+      return status;
     } finally {
       await badRecords?.close();
       await journal?.close();
@@ -149,7 +165,7 @@ export const importCommand: Command = command({
   },
 });
 
-function planOf(given: Given): ImportPlan {
+function planOf(given: Given, operands: readonly string[]): ImportPlan {
   const index = given.required('index', 'the uid of the index to send documents to');
   const format = given.values.format;
   const delimiter = delimiterGiven(given.text('csv-delimiter'));
@@ -157,7 +173,15 @@ function planOf(given: Given): ImportPlan {
   if (skipBad !== null && given.flag('no-wait')) {
     throw new BadOption('skip-bad waits for the tasks, so it cannot be combined with no-wait.');
   }
+  const watch = given.text('watch');
+  if (watch !== null && (given.text('journal') === null || given.flag('no-wait'))) {
+    throw new BadOption('watch needs a journal, and waits for the tasks.');
+  }
+  if (watch !== null && operands.length > 0) {
+    throw new BadOption('watch imports the files of its folder; no others can be named.');
+  }
   return {
+    watch,
     index,
     format,
     delimiter,
@@ -183,11 +207,14 @@ function delimiterGiven(text: string | null): string | null {
 /** Opens the journal. Batches whose tasks are waiting, running or succeeded count as taken. */
 async function openJournal(
   path: string,
-  { index, primaryKey, update }: ImportPlan,
+  { index, primaryKey, update, watch }: ImportPlan,
   connection: Connection,
 ): Promise<Journal> {
   const way = update ? 'update' : 'replace';
-  const journal = await Journal.open(path, { server: connection.address, index, primaryKey, way });
+  const journal = await Journal.open(path, {
+    ...{ server: connection.address, index, primaryKey, way },
+    ...(watch === null ? {} : { watch }),
+  });
   const tasks = await connection.tasks(journal.taskUids);
   const good = tasks.filter(
     ({ status, indexUid }) => status !== 'failed' && status !== 'canceled' && indexUid === index,
@@ -262,12 +289,11 @@ class Importer {
     const failed = await tally.waitFor(this.#connection, uids, this.#origins);
     if (failed > 0) return FAILED;
     output.write(`indexed after ${seconds()} s\n`);
-    await this.#journal?.erase();
     return status;
   }
 
   #tellWhereItStopped(): void {
-    if (this.#documents === 0 && this.#journal === null) return;
+    if (this.#plan.watch !== null || (this.#documents === 0 && this.#journal === null)) return;
     const more =
       this.#journal === null
         ? 'With --journal FILE you can resume an import.'

@@ -4,6 +4,9 @@
  *
  * The first line identifies the import. An incomplete line, for example after a power failure, is
  * ignored: its batch is sent again, which changes nothing if documents have ids.
+ *
+ * The journal of a watched folder also has a line where a file begins and one where it has ended;
+ * batches belong to the file that began last.
  */
 import { type FileHandle, open, readFile, unlink } from 'node:fs/promises';
 import { FileError } from './command.ts';
@@ -11,16 +14,25 @@ import { FileError } from './command.ts';
 /** The parameters that determine the batches of an import. */
 export type ImportName = Readonly<Record<string, string | null>>;
 
+/** A file of a watched folder, as of `stamp`. */
+export interface JournalFile {
+  readonly file: string;
+  readonly stamp: string;
+}
+
 export class Journal {
   readonly #path: string;
   readonly #file: FileHandle;
   /** Task uids of earlier runs, by batch. A batch may occur several times. */
-  readonly #taken: Map<string, number[]>;
+  readonly #taken = new Map<string, number[]>();
+  /** The stamps of files that have ended, by name. */
+  readonly files = new Map<string, string>();
+  /** The file that has begun and not ended. */
+  begun: JournalFile | null = null;
 
-  private constructor(path: string, file: FileHandle, taken: Map<string, number[]>) {
+  private constructor(path: string, file: FileHandle) {
     this.#path = path;
     this.#file = file;
-    this.#taken = taken;
   }
 
   /** Creates or continues a journal. Throws `FileError`, also if it belongs to another import. */
@@ -36,21 +48,47 @@ export class Journal {
       if (!isSame && !head.startsWith(text)) {
         throw new FileError(`${path} is not the journal of this import.`);
       }
-      const taken = new Map<string, number[]>();
-      for (const line of isSame ? lines : []) {
-        if (line === null) continue;
-        const { batch, taskUid } = line;
-        if (typeof batch !== 'string' || !Number.isSafeInteger(taskUid)) continue;
-        taken.set(batch, [...(taken.get(batch) ?? []), taskUid as number]);
-      }
       const file = await open(path, isSame ? 'a' : 'w');
       await file.appendFile(isSame ? '\n' : head);
       await file.datasync();
-      return new Journal(path, file, taken);
+      const journal = new Journal(path, file);
+      for (const line of isSame ? lines : []) if (line !== null) journal.#read(line);
+      return journal;
     } catch (error) {
       if (error instanceof FileError) throw error;
       throw unwritable(path, error);
     }
+  }
+
+  #read({ batch, taskUid, begin, end, stamp }: Record<string, unknown>): void {
+    if (typeof batch === 'string' && Number.isSafeInteger(taskUid)) {
+      this.#taken.set(batch, [...(this.#taken.get(batch) ?? []), taskUid as number]);
+    }
+    if (typeof stamp !== 'string') return;
+    if (typeof begin === 'string') this.#begin({ file: begin, stamp });
+    if (typeof end === 'string') this.#end({ file: end, stamp });
+  }
+
+  #begin(begun: JournalFile | null): void {
+    this.#taken.clear();
+    this.begun = begun;
+  }
+
+  #end({ file, stamp }: JournalFile): void {
+    this.#begin(null);
+    this.files.set(file, stamp);
+  }
+
+  /** Goes on with the file that has begun, or begins another one. */
+  async begin(file: string, stamp: string): Promise<void> {
+    if (this.begun?.file === file && this.begun.stamp === stamp) return;
+    await this.#write({ begin: file, stamp });
+    this.#begin({ file, stamp });
+  }
+
+  async end(file: string, stamp: string): Promise<void> {
+    await this.#write({ end: file, stamp });
+    this.#end({ file, stamp });
   }
 
   /** The uids of all tasks of earlier runs. */
@@ -74,9 +112,13 @@ export class Journal {
   }
 
   /** Resolves once the line is on disk. */
-  async add(batch: string, taskUid: number): Promise<void> {
+  add(batch: string, taskUid: number): Promise<void> {
+    return this.#write({ batch, taskUid });
+  }
+
+  async #write(line: object): Promise<void> {
     try {
-      await this.#file.appendFile(`${JSON.stringify({ batch, taskUid })}\n`);
+      await this.#file.appendFile(`${JSON.stringify(line)}\n`);
       await this.#file.datasync();
     } catch (error) {
       throw unwritable(this.#path, error);

@@ -12,17 +12,17 @@ export interface Progress {
 
 const NONE: Progress = { update: () => {}, end: () => {} };
 
-/** @param total null: unknown, so no bar is shown */
+/** @param total null: unknown, so only the note is shown */
 export async function showProgress(
   { complaints }: Terminal,
   label: string,
   total: number | null,
   isQuiet: boolean,
 ): Promise<Progress> {
-  if (isQuiet || complaints.isTTY !== true || total === null) return NONE;
+  if (isQuiet || complaints.isTTY !== true) return NONE;
   const { SingleBar } = await import('cli-progress');
   const bar = new SingleBar({
-    format: `${label} [{bar}] {percentage} % {note}`,
+    format: total === null ? `${label} {note}` : `${label} [{bar}] {percentage} % {note}`,
     barCompleteChar: '#',
     barIncompleteChar: '-',
     barsize: COLUMNS,
@@ -31,9 +31,9 @@ export async function showProgress(
     clearOnComplete: true,
     gracefulExit: false,
   });
-  bar.start(total, 0, { note: '' });
+  bar.start(total ?? 1, 0, { note: '' });
   return {
-    update: (done, note) => bar.update(Math.min(done, total), { note }),
+    update: (done, note) => bar.update(total === null ? 0 : Math.min(done, total), { note }),
     end: () => bar.stop(),
   };
 }

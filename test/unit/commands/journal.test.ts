@@ -62,6 +62,30 @@ describe('The journal of an import', () => {
     }
   });
 
+  it('knows the batches of the file that was interrupted, and of no other', async () => {
+    const first = await Journal.open(path, name);
+    await first.begin('one', '1');
+    await first.add('a', 1);
+    await first.end('one', '1');
+    await first.begin('two', '2');
+    await first.add('a', 2);
+    await first.close();
+    for (const [file, stamp, taken] of [
+      ['two', '2', 2],
+      ['two', 'changed', null],
+      ['three', '2', null],
+    ] as const) {
+      const text = readFileSync(path);
+      const journal = await Journal.open(path, name);
+      assert.deepEqual(journal.begun, { file: 'two', stamp: '2' });
+      assert.deepEqual([...journal.files], [['one', '1']]);
+      await journal.begin(file, stamp);
+      assert.equal(journal.take('a'), taken, `${file} ${stamp}`);
+      await journal.close();
+      writeFileSync(path, text);
+    }
+  });
+
   it('is not that of another import, nor another file', async () => {
     await written(['a', 1]);
     const other = { ...name, index: 'b' };
