@@ -27,6 +27,7 @@ import { suggest } from './base/suggest.ts';
 import { readVariables, variable, variableNotices } from './base/variables.ts';
 import * as access from './parts/access.ts';
 import * as analytics from './parts/analytics.ts';
+import * as audit from './parts/audit.ts';
 import * as backups from './parts/backups.ts';
 import * as cluster from './parts/cluster.ts';
 import * as data from './parts/data.ts';
@@ -47,6 +48,7 @@ interface Origins extends service.Origins {
 export type Config = Origins &
   access.AccessConfig &
   analytics.AnalyticsConfig &
+  audit.AuditConfig &
   backups.BackupsConfig &
   cluster.ClusterConfig &
   data.DataConfig &
@@ -84,6 +86,7 @@ export const OPTIONS = {
   ...search.OPTIONS,
   ...embedding.OPTIONS,
   ...analytics.OPTIONS,
+  ...audit.OPTIONS,
   ...backups.OPTIONS,
   ...outbound.OPTIONS,
   ...cluster.OPTIONS,
@@ -312,6 +315,7 @@ function buildOrThrow(values: ServerValues, origins: Origins, env: Environment):
     ...outbound.configure(given, env),
     ...embedding.configure(given, env),
     ...ofAnalytics,
+    ...audit.configure(given),
     ...cluster.configure(given, env),
   };
 }

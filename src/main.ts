@@ -18,6 +18,7 @@ import type { HttpOptions, HttpServer, OtherAddress } from './http/server.ts';
 import { socketLibraryVersion } from './http/socket-library.ts';
 import { masterKeyNotice } from './parts/access.ts';
 import * as analyticsPart from './parts/analytics.ts';
+import * as auditPart from './parts/audit.ts';
 import { refuseUnusableFolders, sweepBackups } from './parts/backups.ts';
 import * as clusterPart from './parts/cluster.ts';
 import * as dataPart from './parts/data.ts';
@@ -112,6 +113,7 @@ async function openParts(config: Config, parts: OpenParts, library: HttpOptions[
   const version = versionInfo();
   const { serverVersion } = version;
   const { logs, manager } = parts.add(servicePart.open(config));
+  const { audit } = parts.add(await auditPart.open(config, logs.of('audit')));
   const engine = enginePart.open(config);
   const { native } = engine;
   refuseUnusableFolders(config);
@@ -133,7 +135,7 @@ async function openParts(config: Config, parts: OpenParts, library: HttpOptions[
   const { analytics } = parts.add(await analyticsPart.open(config, recording));
   if (cluster === null) await createDefaultKeys(keys, systemClock);
   dataPart.markUpgraded(folder, logs.of('store'));
-  return { ...common, ...engine, manager, library, version, tasks, cluster, analytics };
+  return { ...common, ...engine, audit, manager, library, version, tasks, cluster, analytics };
 }
 
 async function openMarkingDamage(

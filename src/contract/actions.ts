@@ -114,6 +114,11 @@ export function isWrite(action: Action): boolean {
   return !ANSWERED_ANYWHERE.has(action);
 }
 
+/** Whether the audit log has the requests with this action: all changes but added documents. */
+export function isAudited(action: Action): boolean {
+  return isWrite(action) && action !== 'documents.add';
+}
+
 const GLOBAL_PREFIXES = [
   'metrics.',
   'cluster.',

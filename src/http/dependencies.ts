@@ -1,3 +1,4 @@
+import type { AuditLog } from '../audit/audit-log.ts';
 import type { Authorizer } from '../auth/authorize.ts';
 import type { BackupStore } from '../archive/backup-store.ts';
 import type { BufferPool } from '../base/buffer-pool.ts';
@@ -113,6 +114,8 @@ export interface Dependencies extends ReadDependencies {
   logs: Logs;
   metrics: RequestMetrics;
   processMetrics: ProcessMetrics;
+  /** null: changes are not recorded. */
+  audit: AuditLog | null;
   /** The folders whose file systems the metrics show. */
   folders: Readonly<Record<string, string>>;
   version: VersionInfo;

@@ -5,15 +5,18 @@
  * parameters, body (content type, size, syntax, fields). Here: form of the index uid, handler.
  * `stages/responses.ts`: the response, and all errors. HEAD is a GET whose body is not sent.
  */
+import type { AuditEntry } from '../audit/audit-log.ts';
 import type { Access } from '../auth/authorize.ts';
 import type { RequestMeter } from '../auth/throttle.ts';
+import { rfc3339, systemClock } from '../base/clock.ts';
 import type { Result } from '../base/result.ts';
+import { isAudited } from '../contract/actions.ts';
 import { ApiError, exportToItself, toApiError } from '../contract/errors.ts';
-import { INDEX_UID_RULE, isIndexUid } from '../contract/formats.ts';
+import { INDEX_UID_RULE, isIndexUid, normalizeUuid } from '../contract/formats.ts';
 import type { Connection } from './connection.ts';
 import type { Dependencies } from './dependencies.ts';
 import { requestIdOf } from './request-id.ts';
-import type { RouteResponse, RequestContext, RouteOf } from './route.ts';
+import { STREAMED, type RouteResponse, type RequestContext, type RouteOf } from './route.ts';
 import { Router } from './router.ts';
 import { InputStage } from './stages/input.ts';
 import { LeaderStage } from './stages/leader.ts';
@@ -159,13 +162,46 @@ export class Lifecycle<S = Dependencies> {
     );
   }
 
+  /** Runs the handler, and records what it changes. */
+  #handled({ route }: Pending<S>, context: RequestContext): RouteResponse | Promise<RouteResponse> {
+    const { audit, server } = this.#options;
+    const handle = (): RouteResponse | Promise<RouteResponse> => route.handle(context, server);
+    const { action } = route;
+    if (audit === null || context.own || action === null || !isAudited(action)) return handle();
+    const { method, path } = route;
+    const entry = { ...this.#auditedOf(context), action, method, route: path };
+    return audit.recorded(
+      entry,
+      handle,
+      (response) => response === STREAMED || response.status < 400,
+    );
+  }
+
+  /** Who makes a request, and what for. A key in the path may be there by its value. */
+  #auditedOf({
+    access,
+    connection,
+    params: { key_or_uid: key, ...params },
+    requestId,
+  }: RequestContext): Pick<AuditEntry, 'time' | 'key' | 'params' | 'requestId' | 'address'> {
+    const { masterKey, values } = this.#options.authorizer;
+    const uid =
+      key === undefined ? undefined : (normalizeUuid(key) ?? values.find(key)?.record.uid);
+    return {
+      time: rfc3339(systemClock.now()),
+      key: masterKey === null ? null : access.holder.split(' ', 1)[0]!,
+      params: uid === undefined ? params : { ...params, key: uid },
+      requestId,
+      address: connection.remoteAddress(),
+    };
+  }
+
   #run(pending: Pending<S>, context: RequestContext): void {
     const uid = context.params.index_uid ?? context.params.alias;
     if (uid !== undefined && pending.route.anyUid !== true && !isIndexUid(uid)) {
       this.#responses.fail(pending, badIndexUid(uid));
       return;
     }
-    const { server } = this.#options;
     const leader = this.#leader;
     let response: RouteResponse | Promise<RouteResponse>;
     const { waitFor } = pending.connection.headers;
@@ -175,8 +211,8 @@ export class Lifecycle<S = Dependencies> {
     try {
       response =
         !waits || leader === null
-          ? pending.route.handle(context, server)
-          : leader.applied(pending, waitFor).then(() => pending.route.handle(context, server));
+          ? this.#handled(pending, context)
+          : leader.applied(pending, waitFor).then(() => this.#handled(pending, context));
     } catch (error) {
       this.#responses.fail(pending, error);
       return;

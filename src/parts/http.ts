@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { join } from 'node:path';
 import { Authorizer } from '../auth/authorize.ts';
+import type { AuditLog } from '../audit/audit-log.ts';
 import type { BufferPool } from '../base/buffer-pool.ts';
 import { rfc3339, systemClock } from '../base/clock.ts';
 import type { Logger, Logs } from '../base/logger.ts';
@@ -223,6 +224,7 @@ type Config = HttpConfig &
 export interface HttpDeps {
   library: HttpOptions['library'];
   version: VersionInfo;
+  audit: AuditLog | null;
   logs: Logs;
   native: NativeAddon;
   responseBuffers: BufferPool;
@@ -291,7 +293,7 @@ function dependencies(
   phase: Phase,
 ): Dependencies {
   const { native, version, logs, responseBuffers, outbound, embedding, renders } = deps;
-  const { rerankers, cluster, analytics } = deps;
+  const { audit, rerankers, cluster, analytics } = deps;
   const { system, stores, scripts, replication, background, processMark } = deps.tasks;
   const { queue, searchRules, aliases, network } = system;
   const { keys, features, webhooks, chats, dumps } = stores;
@@ -304,6 +306,7 @@ function dependencies(
   return {
     phase,
     version,
+    audit,
     logs,
     responseBuffers,
     webhooks,

@@ -46,6 +46,7 @@ const SRC_LAYERS = [
     'engine',
     'store',
     'auth',
+    'audit',
   ],
   ...[
     'analytics',

@@ -1,4 +1,5 @@
 /** One request in progress, as the stages of the lifecycle hand it on. */
+import type { AuditLog } from '../../audit/audit-log.ts';
 import type { Authorizer } from '../../auth/authorize.ts';
 import type { Refused, RequestMeter } from '../../auth/throttle.ts';
 import type { BufferPool } from '../../base/buffer-pool.ts';
@@ -34,6 +35,8 @@ export interface LifecycleOptions<S> {
   routes: readonly RouteOf<S>[];
   /** Absent: this is the main thread. */
   mainThread?: MainThread;
+  /** null: changes are not recorded. */
+  audit: Pick<AuditLog, 'recorded'> | null;
   /** Passed to the handlers. */
   server: S;
   /** null: this server is none of a cluster. */

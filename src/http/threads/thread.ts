@@ -240,6 +240,8 @@ class Thread {
       phase: this.#phase,
       logs: this.#logs,
       cluster: null,
+      // Their routes change nothing.
+      audit: null,
       authorizer: new Authorizer(
         ...([masterKey, keys, systemClock, rateLimit, aliases] as const),
         this.#options.previousMasterKey,
