@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { BadOption, type GivenOptions } from './base/options.ts';
 import { DirectoryBlobs } from './cluster/blobs/directory-blobs.ts';
 import { S3Blobs } from './cluster/blobs/s3-blobs.ts';
@@ -14,6 +15,7 @@ import {
 import type { Blobs } from './cluster/blobs/blobs.ts';
 import { checkEtcd, checkStore, damagedObjects, type Finding } from './cluster/inspection.ts';
 import { etcdClientOf } from './cluster/log/etcd-client.ts';
+import type { LogState, Member, MemberList } from './cluster/log/log.ts';
 import { EtcdLog } from './cluster/log/etcd-log.ts';
 import type { RecoveryTarget } from './cluster/recovery.ts';
 import { ClusterSecret } from './cluster/secret.ts';
@@ -86,28 +88,47 @@ export function restoreCommand(version: () => string): Command {
 type Given = GivenOptions<typeof CLUSTER_OPTIONS>;
 type Show = (line: string) => void;
 
-const ACTIONS = ['status', 'check', 'verify-store', 'remove-node'] as const;
+const ACTIONS = ['status', 'check', 'verify-store'] as const;
+/** Those that name a node. */
+const NODE_ACTIONS = ['transfer-leader', 'drain', 'remove-node'] as const;
+
+/** How long a command waits until the nodes have done what it asks for. */
+const WAIT_MS = 15_000;
+const POLL_MS = 200;
+
+const OPERATION_OPTIONS = {
+  ...CLUSTER_OPTIONS,
+  undo: { kind: 'flag', help: 'With drain: takes the node back into service.' },
+} as const;
 
 export const clusterCommand = command({
   name: 'cluster',
   summary: 'Shows and checks a cluster, without a node of it.',
-  operands: 'status|check|verify-store|remove-node [NODE]',
+  operands: 'status|check|verify-store|transfer-leader|drain|remove-node [NODE]',
   notes:
-    'status        shows the nodes, and what is damaged\n' +
-    'check         tests etcd, the object store and the clocks, and says what to mend\n' +
-    'verify-store  reads all objects, and lets the leader mend the damaged ones\n' +
-    'remove-node   forgets a node that will not return, so that no upgrade waits for it: stop it first',
+    'status           shows the nodes, and what is damaged\n' +
+    'check            tests etcd, the object store and the clocks, and says what to mend\n' +
+    'verify-store     reads all objects, and lets the leader mend the damaged ones\n' +
+    'transfer-leader  lets a node lead that is fit to\n' +
+    'drain            takes a node out of service: another one leads, and load balancers leave it, so that\n' +
+    '                 you can stop it. A restart or --undo takes it back\n' +
+    'remove-node      forgets a node that will not return, so that no upgrade waits for it: stop it first',
   examples: [
     'cluster status --cluster-etcd http://10.0.0.1:2379 --cluster-name shop',
-    'cluster remove-node --cluster-etcd http://10.0.0.1:2379 --cluster-name shop node-3',
+    'cluster drain --cluster-etcd http://10.0.0.1:2379 --cluster-name shop node-3',
   ],
-  options: CLUSTER_OPTIONS,
+  options: OPERATION_OPTIONS,
   exits: '0 all is well; 1 something is not, or could not be done; 2 the command line is invalid',
   async run(given, [action, ...operands], { output }) {
-    const known = ACTIONS.find((one) => one === action);
-    if (known === undefined) throw new BadOption(`Name one of ${ACTIONS.join(', ')}.`);
-    const isNodeNamed = operands.length === (known === 'remove-node' ? 1 : 0);
-    if (!isNodeNamed) throw new BadOption('remove-node needs the name of one node, others none.');
+    const all = [...ACTIONS, ...NODE_ACTIONS];
+    const known = all.find((one) => one === action);
+    if (known === undefined) throw new BadOption(`Name one of ${all.join(', ')}.`);
+    const namesNode = NODE_ACTIONS.some((one) => one === known);
+    if (operands.length !== (namesNode ? 1 : 0)) {
+      throw new BadOption(`${NODE_ACTIONS.join(', ')} need the name of one node, others none.`);
+    }
+    const isUndone = given.flag('undo');
+    if (isUndone && known !== 'drain') throw new BadOption('--undo is for drain.');
     const secret = new ClusterSecret(given.text('master-key'));
     let isWell = true;
     await withLog(given, secret, async (log) => {
@@ -118,6 +139,8 @@ export const clusterCommand = command({
       if (known === 'status') isWell = await showStatus(log, show);
       else if (known === 'check') isWell = await check(given, show);
       else if (known === 'verify-store') isWell = await verifyStore(given, log, secret, show);
+      else if (known === 'transfer-leader') await transferLeader(log, operands[0]!, show);
+      else if (known === 'drain') await drain(log, operands[0]!, isUndone, show);
       else await removeNode(log, operands[0]!, show);
     });
     return isWell ? DONE : FAILED;
@@ -126,12 +149,12 @@ export const clusterCommand = command({
 
 /** @returns whether the cluster takes writes and nothing is damaged */
 async function showStatus(log: EtcdLog, show: Show): Promise<boolean> {
-  const { identity, head, leader, damaged } = await log.state();
-  if (identity === null) throw new CommandFailure('etcd has no cluster of this name.');
+  const { head, leader, damaged, drained } = await stateOf(log);
   const { running, formats } = await log.members();
   show(`leader: ${leader?.node ?? 'none'}, commits: ${head}`);
   for (const { name, url, applied, lagMs, isFit, storeFault } of running) {
-    const state = storeFault ?? (isFit ? 'fit to lead' : 'not fit to lead');
+    const fitness = storeFault ?? (isFit ? 'fit to lead' : 'not fit to lead');
+    const state = drained.includes(name) ? 'drained' : fitness;
     show(`${name}  ${url}  at ${applied}, ${(lagMs / 1000).toFixed(1)} s behind, ${state}`);
   }
   const down = [...formats.keys()].filter((name) => running.every((one) => one.name !== name));
@@ -176,14 +199,100 @@ async function verifyStore(
   return damaged.length === 0;
 }
 
+async function stateOf(log: EtcdLog): Promise<LogState> {
+  const state = await log.state();
+  if (state.identity === null) throw new CommandFailure('etcd has no cluster of this name.');
+  return state;
+}
+
+/** Throws `CommandFailure` unless a member has this name. */
+async function membersWith(log: EtcdLog, name: string): Promise<MemberList> {
+  const members = await log.members();
+  if (members.formats.has(name)) return members;
+  const known = [...members.formats.keys()].toSorted().join(', ');
+  throw new CommandFailure(`The cluster has no node ${name}. It has: ${known || 'none'}.`);
+}
+
+/** The cluster as it has to be for a change of who serves: the node runs, and some node leads. */
+async function operable(
+  log: EtcdLog,
+  name: string,
+): Promise<{ state: LogState; leader: string; others: readonly Member[] }> {
+  const state = await stateOf(log);
+  const { running } = await membersWith(log, name);
+  const others = running.filter((one) => one.name !== name);
+  if (others.length === running.length) {
+    throw new CommandFailure(`The node ${name} does not run.`);
+  }
+  if (state.leader === null) throw new CommandFailure('No node leads at present.');
+  return { state, leader: state.leader.node, others };
+}
+
+/** @returns whether the cluster has come into a state in time */
+async function becomes(
+  log: EtcdLog,
+  isDone: (leader: string | null, running: readonly Member[]) => boolean,
+): Promise<boolean> {
+  for (const begun = performance.now(); performance.now() - begun < WAIT_MS;) {
+    const { leader } = await log.state();
+    const { running } = await log.members();
+    if (isDone(leader?.node ?? null, running)) return true;
+    await delay(POLL_MS);
+  }
+  return false;
+}
+
+async function transferLeader(log: EtcdLog, name: string, show: Show): Promise<void> {
+  const { state, leader } = await operable(log, name);
+  if (state.drained.includes(name)) {
+    throw new CommandFailure(`The node ${name} is drained: take it back with drain --undo first.`);
+  }
+  if (leader !== name) {
+    const lease = await log.grantLease(WAIT_MS);
+    try {
+      await log.nameSuccessor(name, lease.id);
+      if (!(await becomes(log, (leads) => leads === name))) {
+        throw new CommandFailure(
+          `The node ${name} does not lead: it is not fit to, see cluster status.`,
+        );
+      }
+    } finally {
+      await log.revokeLease(lease.id);
+    }
+  }
+  show(`The node ${name} leads.`);
+}
+
+async function drain(log: EtcdLog, name: string, isUndone: boolean, show: Show): Promise<void> {
+  if (isUndone) {
+    await stateOf(log);
+    await membersWith(log, name);
+    await log.drain(name, false);
+    show(`The node ${name} is in service.`);
+    return;
+  }
+  const { state, others } = await operable(log, name);
+  if (others.every((one) => state.drained.includes(one.name))) {
+    throw new CommandFailure(`The node ${name} stays in service: no other one is.`);
+  }
+  await log.drain(name, true);
+  const isOut = await becomes(log, (leader, running) => {
+    const isFit = running.find((one) => one.name === name)?.isFit === true;
+    return leader !== null && leader !== name && !isFit;
+  });
+  if (!isOut) {
+    await log.drain(name, false);
+    throw new CommandFailure(
+      `The node ${name} stays in service: no other one is fit to lead, see cluster status.`,
+    );
+  }
+  show(`The node ${name} is drained: you can stop it when no requests arrive any more.`);
+}
+
 async function removeNode(log: EtcdLog, name: string, show: Show): Promise<void> {
-  const { running, formats } = await log.members();
+  const { running } = await membersWith(log, name);
   if (running.some((member) => member.name === name)) {
     throw new CommandFailure(`The node ${name} is running: stop it first.`);
-  }
-  if (!formats.has(name)) {
-    const known = [...formats.keys()].toSorted().join(', ');
-    throw new CommandFailure(`The cluster has no node ${name}. It has: ${known || 'none'}.`);
   }
   await log.forget(name);
   show(`The cluster has forgotten the node ${name}.`);

@@ -181,14 +181,15 @@ export class Leadership {
   }
 
   /**
-   * A node that has to catch up, that lacks the object store, or that has resigned leads only where
-   * no other node is fit. A node that needs a checkpoint to catch up does not lead.
+   * A node that has to catch up, that lacks the object store, that is drained, or that has resigned
+   * leads only where no other node is fit. One that needs a checkpoint to catch up does not lead.
    */
-  async #mayLead({ head, settings }: LogState): Promise<boolean> {
-    const { runtime, leaseMs, applied, isOtherFit } = this.#parts;
+  async #mayLead({ head, settings, successor }: LogState): Promise<boolean> {
+    const { runtime, leaseMs, applied, isOtherFit, node } = this.#parts;
     const now = runtime.elapsed();
     this.#leaderlessSince ??= now;
     if (applied() + 1 < settings.floor) return false;
+    if (successor !== null && successor !== node) return false;
     if (this.isFit(head)) return true;
     return now - this.#leaderlessSince > leaseMs && !(await isOtherFit());
   }

@@ -160,6 +160,8 @@ export class ClusterNode {
   #recordBytes = 0;
   #known: { head: Sequence; asked: number } = { head: 0, asked: 0 };
   #damaged: readonly BlobName[] = [];
+  #isDrained = false;
+  #successor: string | null = null;
   /** Sequence of the newest checkpoint, as far as this node knows. */
   #checkpointAt: Sequence = 0;
   /** The owner that the object store must have; null: not known yet. */
@@ -213,7 +215,7 @@ export class ClusterNode {
       leaseMs,
       signal,
       applied: () => replica.applied,
-      isEquipped: () => this.#storeWatch.fault === null,
+      isEquipped: () => this.#storeWatch.fault === null && !this.#isDrained,
       isOtherFit: () => this.#isOtherFit(),
       announce: (lease) => this.#announce(lease),
       onState: (state, asked) => this.#see(state, asked),
@@ -250,6 +252,10 @@ export class ClusterNode {
     await this.#check(state);
     await this.#proveStore(state);
     state = await this.#register();
+    // A restart takes a node back into service.
+    const { name } = this.#options;
+    if (state.drained.includes(name)) await this.#patiently(() => log.drain(name, false));
+    state = { ...state, drained: [] };
     if (replica.cluster === null) await replica.adopt(state.identity!.id, 0);
     this.#see(state, this.#parts.runtime.elapsed());
     this.#running = Promise.all([
@@ -644,7 +650,13 @@ export class ClusterNode {
     return this.#leadership.nameIsTaken;
   }
 
-  #see({ head, leader, settings, damaged }: LogState, asked: number): void {
+  /** Whether an operator has taken this node out of service. */
+  get isDrained(): boolean {
+    return this.#isDrained;
+  }
+
+  #see(state: LogState, asked: number): void {
+    const { head, leader, settings, damaged, drained, successor } = state;
     this.#heardAt = Math.max(this.#heardAt, asked);
     if (leader?.epoch !== this.#leader?.epoch) this.#endLeader();
     this.#leader = leader;
@@ -652,6 +664,9 @@ export class ClusterNode {
     this.#damaged = damaged;
     this.#checkpointAt = settings.checkpoint?.sequence ?? 0;
     this.#known = { head, asked };
+    this.#isDrained = drained.includes(this.#options.name);
+    this.#successor = successor;
+    if (this.#leavesLead) void this.#handOver().catch(() => {});
     this.#follower.expect(head);
     this.#updateLag();
   }
@@ -684,13 +699,23 @@ export class ClusterNode {
 
   async #isOtherFit(): Promise<boolean> {
     const { running } = await this.#parts.log.members();
-    return running.some(({ name, isFit }) => isFit && name !== this.#options.name);
+    const successor = this.#successor;
+    return running.some(
+      ({ name, isFit }) =>
+        isFit && name !== this.#options.name && (successor === null || successor === name),
+    );
   }
 
-  /** A leader that cannot use the object store lets a node lead that can. */
+  /** Whether another node is to lead. */
+  get #leavesLead(): boolean {
+    const isOther = this.#successor !== null && this.#successor !== this.#options.name;
+    return isOther || this.#isDrained || this.#storeWatch.failingMs >= STORE_FAILS_MS;
+  }
+
+  /** A leader that is drained, or cannot use the object store, lets a node lead that is fit. */
   async #handOver(): Promise<void> {
     const term = this.#leadership.term;
-    if (term === null || this.#storeWatch.failingMs < STORE_FAILS_MS) return;
+    if (term === null || !this.#leavesLead) return;
     if (await this.#isOtherFit()) await this.#leadership.resign(term, REST_MS);
   }
 

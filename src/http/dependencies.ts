@@ -61,6 +61,7 @@ export interface ClusterMember {
     | 'trouble'
     | 'storeFault'
     | 'damagedObjects'
+    | 'isDrained'
     | 'logBytes'
     | 'commitsSinceCheckpoint'
   >;

@@ -156,6 +156,62 @@ describe('A cluster over etcd with client certificates', function () {
     await expectDocuments(servers[2]!, 4000);
   });
 
+  const statusOf = async (server: BuiltServer): Promise<string> =>
+    (await server.call('GET', '/health')).json.status;
+  const leader = (): string => /^leader: (\S+),/.exec(run('cluster', 'status', ...log).text)![1]!;
+
+  it('lets the node lead that an operator names', async () => {
+    const next = leader() === 'node-1' ? 'node-0' : 'node-1';
+    const transferred = run('cluster', 'transfer-leader', ...log, next);
+    assert.deepEqual([transferred.status, transferred.text], [0, `The node ${next} leads.\n`]);
+    assert.equal(leader(), next);
+    assert.equal(run('cluster', 'transfer-leader', ...log, next).status, 0);
+    const unknown = run('cluster', 'transfer-leader', ...log, 'node-9');
+    assert.equal(unknown.status, 1);
+    assert.match(unknown.text, /no node node-9\. It has: node-0, node-1, node-2\./);
+    const away = log.with(1, 'https://127.0.0.1:1');
+    const unreachable = run('cluster', 'transfer-leader', ...away, next);
+    assert.equal(unreachable.status, 1, unreachable.text);
+    assert.equal(run('cluster', 'transfer-leader', ...log, next, '--undo').status, 2);
+  });
+
+  it('drains a node that leads: no request fails, and balancers leave it', async () => {
+    const name = leader();
+    const server = servers[Number(name.at(-1))]!;
+    const { status, text } = run('cluster', 'drain', ...log, name);
+    assert.equal(status, 0, text);
+    assert.notEqual(leader(), name);
+    while ((await statusOf(server)) !== 'drained') await delay(20);
+    const { json } = await server.call('GET', '/indexes/books/stats');
+    assert.equal(json.numberOfDocuments, 4000);
+    assert.equal((await write(server, '/indexes/books/documents', [])).status, 'succeeded');
+    assert.match(run('cluster', 'status', ...log).text, new RegExp(`^${name} .*, drained$`, 'm'));
+    const refused = run('cluster', 'transfer-leader', ...log, name);
+    assert.match(refused.text, /is drained: take it back/);
+    const undone = run('cluster', 'drain', ...log, '--undo', name);
+    assert.deepEqual([undone.status, undone.text], [0, `The node ${name} is in service.\n`]);
+    while ((await statusOf(server)) !== 'available') await delay(20);
+  });
+
+  it('takes a drained node back when it starts again, and keeps the last node in service', async () => {
+    const names = ['node-0', 'node-1'];
+    for (const name of names) assert.equal(run('cluster', 'drain', ...log, name).status, 0);
+    const last = run('cluster', 'drain', ...log, 'node-2');
+    assert.deepEqual(
+      [last.status, last.text],
+      [1, 'The node node-2 stays in service: no other one is.\n'],
+    );
+    await servers[0]!.kill();
+    for (;;) {
+      const dead = run('cluster', 'drain', ...log, 'node-0');
+      if (dead.text === 'The node node-0 does not run.\n') break;
+      await delay(100);
+    }
+    await servers[0]!.restart();
+    assert.equal(await statusOf(servers[0]!), 'available');
+    run('cluster', 'drain', ...log, '--undo', 'node-1');
+  });
+
   it('forgets a node that is removed, but none that runs', async () => {
     const removed = servers.pop()!;
     const running = run('cluster', 'remove-node', ...log, 'node-2');

@@ -115,6 +115,8 @@ class Simulation {
       'full',
       'killAnywhere',
       'rot',
+      'drain',
+      'transfer',
     ];
     this.#intensity = Object.fromEntries(kinds.map((kind) => [kind, some(1)]));
     this.#isFounded = scheduler.chance(0.25);
@@ -333,6 +335,10 @@ class Simulation {
       },
       peers: (host, until) => (host.peersCutUntil = until),
       rot: () => this.#rot(),
+      drain: ({ name }) => this.#log.drain(name, !this.#log.state.drained.includes(name)),
+      transfer: ({ name }, until) => {
+        this.#log.nameSuccessor(name, this.#log.grant(until - scheduler.now).id);
+      },
     };
     scheduler.after(150 + scheduler.random() * 450, () => {
       if (!this.#isChaotic) return;

@@ -33,7 +33,10 @@ export class MemoryLogState {
     settings: NO_SETTINGS,
     leader: null,
     damaged: [],
+    drained: [],
+    successor: null,
   };
+  #successorLease = '';
   #revision = 0;
   #waiting: (() => void)[] = [];
 
@@ -124,6 +127,7 @@ export class MemoryLogState {
       for (const [name, { lease }] of keys) if (lease === id) keys.delete(name);
     }
     if (this.#state.leader?.lease === id) this.change({ leader: null });
+    if (this.#successorLease === id) this.change({ successor: null });
   }
 
   campaign(leader: Omit<Leader, 'epoch'>): void {
@@ -143,6 +147,18 @@ export class MemoryLogState {
     this.#expire();
     if (!this.#leases.has(lease)) throw new UnavailableError('The lease has ended');
     this.starting.set(name, { sequence, lease, revision: ++this.#revision });
+  }
+
+  drain(name: string, isDrained: boolean): void {
+    const others = this.#state.drained.filter((one) => one !== name);
+    this.change({ drained: isDrained ? [...others, name] : others });
+  }
+
+  nameSuccessor(name: string, lease: string): void {
+    this.#expire();
+    if (!this.#leases.has(lease)) throw new UnavailableError('The lease has ended');
+    this.#successorLease = lease;
+    this.change({ successor: name });
   }
 
   setDamaged(object: string, isDamaged: boolean): void {
@@ -256,6 +272,14 @@ export class MemoryLog implements Log {
     return this.#io('forget', () => {
       this.#shared.formats.delete(name);
     });
+  }
+
+  drain(name: string, isDrained: boolean): Promise<void> {
+    return this.#io('drain', () => this.#shared.drain(name, isDrained));
+  }
+
+  nameSuccessor(name: string, lease: string): Promise<void> {
+    return this.#io('successor', () => this.#shared.nameSuccessor(name, lease));
   }
 
   reportDamage(object: string): Promise<void> {

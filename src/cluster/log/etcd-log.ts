@@ -11,6 +11,8 @@
  *   members/<node>     the newest format that the node reads, decimal
  *   starting/<node>    the position from which it will follow the log, decimal. Bound to a lease
  *   damaged/<object>   empty: a node has found this object damaged
+ *   drained/<node>     empty: an operator has taken the node out of service
+ *   successor          name of the node that is to lead next. Bound to a lease
  *
  * etcd should be the cluster's own: the history of its keys is compacted.
  */
@@ -88,20 +90,26 @@ export class EtcdLog implements Log {
   }
 
   async state(): Promise<LogState> {
-    const names = ['identity', 'store', 'head', 'settings', 'leader'];
+    const names = ['identity', 'store', 'head', 'settings', 'leader', 'successor'];
     const { ranges } = await this.#transaction(
       [],
-      [...names.map((name) => this.#range(name)), this.#range('damaged/', 'damaged0', DAMAGED_MAX)],
+      [
+        ...names.map((name) => this.#range(name)),
+        this.#range('damaged/', 'damaged0', DAMAGED_MAX),
+        this.#range('drained/', 'drained0'),
+      ],
     );
-    const [identity, store, head, settings, leader] = ranges.map(([found]) => found);
-    const damaged = ranges.at(-1)!.map(({ key }) => this.#rest(key, 'damaged/'));
+    const [identity, store, head, settings, leader, successor] = ranges.map(([found]) => found);
+    const [damaged, drained] = ranges.slice(names.length);
     return {
       identity: identity === undefined ? null : json<Identity>(identity),
       store: store === undefined ? null : store.value.toString(),
       head: head === undefined ? 0 : Number(head.value),
       settings: settings === undefined ? NO_SETTINGS : json<LogSettings>(settings),
       leader: leader === undefined ? null : { ...json<Leader>(leader), epoch: leader.created },
-      damaged,
+      damaged: damaged!.map(({ key }) => this.#rest(key, 'damaged/')),
+      drained: drained!.map(({ key }) => this.#rest(key, 'drained/')),
+      successor: successor?.value.toString() ?? null,
     };
   }
 
@@ -266,6 +274,15 @@ export class EtcdLog implements Log {
 
   async forget(name: string): Promise<void> {
     await this.#client.call('kv/deleterange', { key: this.#key(`members/${name}`) });
+  }
+
+  async drain(name: string, isDrained: boolean): Promise<void> {
+    if (isDrained) await this.#transaction([], [this.#put(`drained/${name}`, '')]);
+    else await this.#client.call('kv/deleterange', { key: this.#key(`drained/${name}`) });
+  }
+
+  async nameSuccessor(name: string, lease: string): Promise<void> {
+    await this.#transaction([], [this.#put('successor', name, lease)]);
   }
 
   async reportDamage(object: BlobName): Promise<void> {

@@ -62,6 +62,10 @@ export interface LogState {
   readonly leader: Leader | null;
   /** Objects that a node has found damaged; only the first of many. */
   readonly damaged: readonly BlobName[];
+  /** Nodes that an operator has taken out of service. */
+  readonly drained: readonly string[];
+  /** The node that is to lead next, for a short time; null: whichever is fit. */
+  readonly successor: string | null;
 }
 
 export type AppendResult =
@@ -147,6 +151,11 @@ export interface Log {
   hold(name: string, sequence: Sequence, lease: string): Promise<void>;
   /** Removes a member that will not return, so that its format no longer counts. */
   forget(name: string): Promise<void>;
+
+  /** Takes a node out of service, or back. */
+  drain(name: string, isDrained: boolean): Promise<void>;
+  /** Lets only this node become the leader while the lease lasts. */
+  nameSuccessor(name: string, lease: string): Promise<void>;
 
   /** Shows the leader that an object of the store is damaged or missing. */
   reportDamage(object: BlobName): Promise<void>;

@@ -133,6 +133,9 @@ function tellHealth(_: RequestContext, { services, phase, cluster }: Dependencie
   if (cluster !== null && cluster.node.lagMs > cluster.lagMsMax) {
     return { ...json(503, { status: 'behind' }), headers: [['retry-after', '10']] };
   }
+  if (cluster?.node.isDrained === true) {
+    return { ...json(503, { status: 'drained' }), headers: [['retry-after', '10']] };
+  }
   const trouble = cluster?.node.trouble ?? null;
   if (trouble !== null && trouble.ms > TROUBLE_MS) {
     return { ...json(503, { status: trouble.kind }), headers: [['retry-after', '10']] };

@@ -471,6 +471,44 @@ describe('A node of a cluster', () => {
     await caughtUp(all);
   });
 
+  it('lets only the successor lead that was named, and waits for no dead one', async () => {
+    const { leader, followers } = await three();
+    await cluster.wait(1000);
+    const [next, other] = followers;
+    const name = (member: Member, ms: number): void =>
+      cluster.log.nameSuccessor(member.host.name, cluster.log.grant(ms).id);
+    name(next, 5000);
+    await cluster.until(() => next.node.route(false).kind === 'here');
+    // One that is dead is not waited for: the leader stays.
+    cluster.kill(leader);
+    name(leader, 5000);
+    await cluster.wait(4000);
+    assert.equal(next.node.route(false).kind, 'here');
+    // If the leader dies as well, the others wait only as long as the name lasts.
+    name(leader, 8000);
+    cluster.kill(next);
+    await cluster.leader([other]);
+  });
+
+  it('that is drained hands over, does not lead while another one is fit, and is back after a restart', async () => {
+    const { leader, followers } = await three();
+    await cluster.wait(1000);
+    cluster.log.drain(leader.host.name, true);
+    const next = await cluster.leader(followers);
+    assert.ok(leader.node.isDrained);
+    const last = followers.find((member) => member !== next)!;
+    cluster.kill(last);
+    await cluster.wait(12_000);
+    assert.equal(next.node.route(false).kind, 'here');
+    // Better than no leader.
+    cluster.kill(next);
+    await cluster.leader([leader]);
+    cluster.kill(leader);
+    const again = await cluster.start(leader.host.name);
+    assert.deepEqual(cluster.log.state.drained, []);
+    assert.equal(again.node.isDrained, false);
+  });
+
   it('stops after the commits under way, and another node leads at once', async () => {
     const { leader, all } = await three();
     const committing = leader.node.commit(() => proposal('one'));
