@@ -12,6 +12,8 @@
 #include "search/federate.h"
 #include "search/federation/merge_responses.h"
 #include "search/federation/server_facets.h"
+#include "search/foreign_documents.h"
+#include "search/page.h"
 #include "search/similar.h"
 
 namespace gannet::addon {
@@ -80,18 +82,21 @@ Napi::Value ToSearchResponse(Napi::Env env, search::SearchResponse& response) {
                  Napi::Boolean::New(env, head.degraded),
                  head.total_hits ? ToNumber(env, *head.total_hits) : env.Null()});
   if (head.hit_spans.empty() && head.sources.empty() && head.query_uids.empty() &&
-      !head.needs_vector)
+      !head.needs_vector && !response.page)
     return made;
   auto made_head = made.As<Napi::Object>().Get("head").As<Napi::Object>();
   if (!head.hit_spans.empty()) made_head.Set("hitSpans", ToNumbers(env, head.hit_spans));
   if (!head.sources.empty())
     made_head.Set("sources",
                   Napi::Buffer<char>::Copy(env, head.sources.data(), head.sources.size()));
-  if (!head.hit_queries.empty()) made_head.Set("hitQueries", ToNumbers(env, head.hit_queries));
   if (!head.hit_documents.empty())
     made_head.Set("hitDocuments", ToStrings(env, head.hit_documents));
   if (!head.query_uids.empty()) made_head.Set("queryUids", ToStrings(env, head.query_uids));
   if (head.needs_vector) made_head.Set("needsVector", Hold(env, std::move(head.needs_vector)));
+  if (response.page) {
+    made_head.Set("pageBytes", ToNumber(env, response.page->bytes()));
+    made_head.Set("page", Hold(env, std::move(response.page)));
+  }
   return made;
 }
 
@@ -239,6 +244,88 @@ Napi::Value MergeRead(const Napi::CallbackInfo& info) {
       ToSearchResponse);
 }
 
+using PageHandle = std::shared_ptr<search::Page>;
+
+PageHandle& PageIn(const Napi::Value& value) {
+  return *value.As<Napi::External<PageHandle>>().Data();
+}
+
+// Runs `work` on the pages of a list, which must not have been written or dropped.
+template <typename T, typename Work, typename Convert>
+Napi::Value OnPages(const Napi::CallbackInfo& info, size_t cancel_at, Work work, Convert convert) {
+  std::vector<PageHandle> pages;
+  const auto list = info[0].As<Napi::Array>();
+  for (uint32_t i = 0; i < list.Length(); ++i) {
+    pages.push_back(PageIn(list.Get(i)));
+    if (pages.back()) continue;
+    MakeError(info.Env(), Status::Internal("a page was written or dropped already"))
+        .ThrowAsJavaScriptException();
+    return info.Env().Undefined();
+  }
+  return Async<T>(
+      info.Env(), Engine::Instance().searches(),
+      [pages = std::move(pages), work = std::move(work),
+       cancelled = CancelFlagAt(info, cancel_at)]() mutable -> Result<T> {
+        return RunStoppable(ListingConditions(cancelled, true), [&] { return work(pages); });
+      },
+      convert);
+}
+
+Napi::Value ReorderPage(const Napi::CallbackInfo& info) {
+  std::optional<std::vector<double>> scores;
+  if (info[1].IsTypedArray()) {
+    const auto numbers = info[1].As<Napi::Float64Array>();
+    scores.emplace(numbers.Data(), numbers.Data() + numbers.ElementLength());
+  }
+  const auto reorder = [scores = std::move(scores)](auto& pages) -> Result<uint64_t> {
+    pages[0]->Reorder(scores);
+    return pages[0]->bytes();
+  };
+  return OnPages<uint64_t>(info, 2, reorder,
+                           [](Napi::Env env, uint64_t& bytes) { return ToNumber(env, bytes); });
+}
+
+Napi::Value FindReferences(const Napi::CallbackInfo& info) {
+  const auto find = [request = TextAt(info, 1)](auto& pages) -> Result<std::string> {
+    const json::Value keys = json::Value::Parse(request);
+    const auto ids = std::make_shared<search::ForeignIds>();
+    for (size_t i = 0; i < pages.size(); ++i) {
+      std::vector<std::vector<search::ForeignKey>> by_query;
+      for (const json::Value& query : keys.items()[i].items())
+        by_query.push_back(search::ForeignKey::ListFromJson(query));
+      pages[i]->FindReferences(by_query, ids);
+    }
+    std::string text;
+    ids->Append(text);
+    return text;
+  };
+  return OnPages<std::string>(info, 2, find, ToString);
+}
+
+Napi::Value AttachDocuments(const Napi::CallbackInfo& info) {
+  const auto buffer = info[2].As<Napi::Buffer<char>>();
+  const std::string_view listing(buffer.Data(), buffer.Length());
+  const auto attach = [uid = StringAt(info, 1), listing, bytes = KeepBytes(info.Env(), buffer),
+                       key = StringAt(info, 3),
+                       hides_key = info[4].ToBoolean().Value()](auto& pages) -> Result<bool> {
+    const auto documents =
+        std::make_shared<const search::ForeignDocuments>(listing, key, hides_key, bytes);
+    for (const PageHandle& page : pages) page->Attach(uid, documents);
+    return true;
+  };
+  return OnPages<bool>(info, 5, attach, [](Napi::Env env, bool&) { return env.Undefined(); });
+}
+
+Napi::Value WritePage(const Napi::CallbackInfo& info) {
+  const auto write = [extra = StringAt(info, 1)](auto& pages) { return pages[0]->Write(extra); };
+  return OnPages<search::SearchResponse>(info, 2, write, ToSearchResponse);
+}
+
+Napi::Value DropPage(const Napi::CallbackInfo& info) {
+  PageIn(info[0]).reset();
+  return info.Env().Undefined();
+}
+
 using FacetHits = std::vector<search::FacetValue>;
 
 constexpr NamedFunction kSearchFunctions[] = {
@@ -252,6 +339,11 @@ constexpr NamedFunction kSearchFunctions[] = {
     {"readFacetHits", ReadResponse<FacetHits, search::ReadFacetHits>},
     {"mergeResponses", MergeRead<search::ServerResponse, search::MergeResponses>},
     {"mergeFacetHits", MergeRead<FacetHits, search::MergeFacetHits>},
+    {"reorderPage", ReorderPage},
+    {"findReferences", FindReferences},
+    {"attachDocuments", AttachDocuments},
+    {"writePage", WritePage},
+    {"dropPage", DropPage},
     {"cancelSearch", CancelSearch},
 };
 

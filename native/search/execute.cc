@@ -227,7 +227,7 @@ Result<SearchResponse> RespondOrWait(std::unique_ptr<SearchRun> run,
 RunResult RunSearch(std::shared_ptr<const index::Snapshot> snapshot, SearchRequest request,
                     bool from_start) {
   const Deadline deadline = DeadlineOf(*snapshot, request);
-  const Window window = request.PageWindow(snapshot->settings->max_total_hits);
+  const Window window = request.RankedWindow(snapshot->settings->max_total_hits);
   const KeptHits kept{{from_start ? 0 : window.begin, window.end}, from_start};
   if (request.kind() == SearchKind::kHybrid) {
     const uint64_t depth = DepthOf(request, *snapshot, window.end);

@@ -132,9 +132,8 @@ constexpr Parameter kParameters[] = {
     {"retrieveVectors", READ(retrieve_vectors, value.boolean())},
     {"pins", READ(pins, ParsePins(value))},
     {"locales", READ(locales, ParseLocales(value))},
-    {"hitSpans", READ(hit_spans, value.boolean())},
-    {"sources", READ(sources, value.integer())},
-    {"firstPage", READ(first_page, OptionalInteger(value))},
+    {"keepsPage", READ(keeps_page, value.boolean())},
+    {"reranked", READ(reranked, value.integer())},
     {"responseBytesMax", READ(response_bytes_max, request.format.bytes_max = value.integer())},
 };
 #undef READ
@@ -169,6 +168,11 @@ Window SearchRequest::PageWindow(uint64_t total_max) const {
                              ? total_max
                              : std::min(per_page() * before, total_max);
   return {begin, number == 0 ? begin : begin + std::min(per_page(), total_max - begin)};
+}
+
+Window SearchRequest::RankedWindow(uint64_t total_max) const {
+  const Window page = PageWindow(total_max);
+  return reranked == 0 ? page : Window{0, std::min(std::max(reranked, page.end), total_max)};
 }
 
 uint64_t SearchRequest::FirstPage(uint64_t total_max) const {

@@ -86,8 +86,10 @@ struct SearchRequest {
   bool without_vector = false;  // a hybrid search gets no vector and ranks by words only
   std::vector<Pin> pins;        // in order of precedence
   uint64_t response_bytes_max = UINT64_MAX;
-  bool hit_spans = false;  // see ResponseHead
-  uint64_t sources = 0;    // the same
+  bool keeps_page = false;  // see SearchResponse
+  // The number of first hits to be put into another order, with those of the page: the head of the
+  // response has their documents. 0: none.
+  uint64_t reranked = 0;
 
   // The members below are set by the engine, not by the request.
   //
@@ -124,6 +126,8 @@ struct SearchRequest {
   Fusion FusionOf(const index::Settings& settings) const;
   // The positions that the page shows. total_max: no position after this many hits can be reached.
   Window PageWindow(uint64_t total_max) const;
+  // The positions that are ranked for it.
+  Window RankedWindow(uint64_t total_max) const;
   // The number of hits on the first page, whichever page is wanted. total_max: as for PageWindow.
   uint64_t FirstPage(uint64_t total_max) const;
 };

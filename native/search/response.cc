@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/stop_point.h"
 #include "search/hits.h"
+#include "search/page.h"
 #include "search/ranking/score_details.h"
 #include "search/results/facet_counts.h"
 #include "search/results/facet_search.h"
@@ -34,7 +35,7 @@ Status AppendSources(const SearchRun& run, const std::vector<PageHit>& page, std
   segment::RowCodec codec(snapshot.dictionary);
   std::vector<segment::RowField> fields;
   out += '[';
-  for (size_t i = 0; i < std::min<uint64_t>(page.size(), run.request().sources); ++i) {
+  for (size_t i = 0; i < std::min<uint64_t>(page.size(), run.request().reranked); ++i) {
     StopPoint();
     GANNET_ASSIGN_OR_RETURN(const std::string_view row,
                             codec.Expand(snapshot.FindRow(page[i].hit.docid)));
@@ -66,16 +67,13 @@ void SetTimes(const Caller& caller, uint64_t cutoff_ms, ResponseHead& head) {
   head.degraded = head.processing_time_ms >= cutoff_ms;
 }
 
-Status AppendHits(const SearchRun& run, const std::vector<PageHit>& page, ResponseHead& head,
-                  std::string& out) {
-  if (page.empty()) return Status::Ok();
+Status AppendHits(const SearchRun& run, const std::vector<PageHit>& hits, Page& page) {
+  if (hits.empty()) return Status::Ok();
   HitWriter writer(run);
-  for (const PageHit& hit : page) {
-    if (&hit != &page[0]) out += ',';
-    const size_t begin = out.size();
-    GANNET_RETURN_IF_ERROR(writer.Append(hit, {}, out));
-    if (run.request().hit_spans) AppendSpan(begin, out.size(), head);
-    GANNET_RETURN_IF_ERROR(CheckResponseSize(out, run.request().response_bytes_max));
+  for (const PageHit& hit : hits) {
+    page.BeginHit();
+    GANNET_RETURN_IF_ERROR(writer.Append(hit, {}, page.text));
+    GANNET_RETURN_IF_ERROR(page.EndHit(0, hit.pin != nullptr));
   }
   return Status::Ok();
 }
@@ -89,28 +87,24 @@ Status AppendFacetsOf(const SearchRun& run, std::string& out) {
   return AppendFacets(run.snapshot(), request.facets, counted, out);
 }
 
-void AppendSpan(size_t begin, size_t end, ResponseHead& head) {
-  head.hit_spans.push_back(static_cast<uint32_t>(begin));
-  head.hit_spans.push_back(static_cast<uint32_t>(end));
-}
-
-Result<SearchResponse> WriteSearchResponse(const SearchRun& run, const std::vector<PageHit>& page,
+Result<SearchResponse> WriteSearchResponse(const SearchRun& run, const std::vector<PageHit>& hits,
                                            size_t pin_count, const json::Value& request,
                                            const Caller& caller) {
   const SearchRequest& wanted = run.request();
-  ResponseHead head;
-  std::string out;
-  out.reserve(16 << 10);
-  out += '{';
+  Page page(wanted.response_bytes_max);
+  ResponseHead& head = page.head;
+  page.text += '{';
   if (request["indexUid"].is_string()) {
-    out += "\"indexUid\":";
-    AppendJsonString(out, request["indexUid"].string());
-    out += ',';
+    page.text += "\"indexUid\":";
+    AppendJsonString(page.text, request["indexUid"].string());
+    page.text += ',';
   }
-  out += "\"hits\":[";
-  GANNET_RETURN_IF_ERROR(AppendHits(run, page, head, out));
-  if (wanted.sources > 0) GANNET_RETURN_IF_ERROR(AppendSources(run, page, head.sources));
-  out += "],\"query\":";
+  page.text += "\"hits\":[";
+  GANNET_RETURN_IF_ERROR(AppendHits(run, hits, page));
+  const bool reranks = wanted.reranked > 0;
+  if (reranks && hits.size() > 1) GANNET_RETURN_IF_ERROR(AppendSources(run, hits, head.sources));
+  std::string& out = page.rest;
+  out += ",\"query\":";
   AppendJsonString(out, wanted.q);
   if (wanted.retrieve_vectors && run.query_vector() != nullptr) {
     out += ",\"queryVector\":";
@@ -121,19 +115,21 @@ Result<SearchResponse> WriteSearchResponse(const SearchRun& run, const std::vect
   SetTimes(caller, CutoffMs(run.snapshot()), head);
   AppendNumber("processingTimeMs", head.processing_time_ms, out);
   AppendPage(PageOf(wanted), *head.total_hits, out);
-  if (const auto count = SemanticHitCount(run, page, pin_count > 0))
+  if (const auto count = SemanticHitCount(run, hits, pin_count > 0))
     AppendNumber("semanticHitCount", *count, out);
-  AppendDegraded(run.lacks_vector(), out);
+  if (reranks) {
+    page.Choose(wanted.PageWindow(total_max), run.lacks_vector());
+  } else {
+    AppendDegraded(run.lacks_vector(), out);
+  }
   GANNET_RETURN_IF_ERROR(AppendFacetsOf(run, out));
   for (const auto& [name, value] : request.members()) {
     if (name != "requestUid" && name != "metadata") continue;
     out += ",\"" + name + "\":";
     out += value.text();
   }
-  out += '}';
-  GANNET_RETURN_IF_ERROR(CheckResponseSize(out, wanted.response_bytes_max));
   GANNET_RETURN_IF_ERROR(run.snapshot().Health());
-  return SearchResponse{std::move(out), std::move(head)};
+  return Page::Finish(std::move(page), wanted.keeps_page);
 }
 
 Result<SearchResponse> WriteFacetSearchResponse(const SearchRun& run, const json::Value& request,

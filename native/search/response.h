@@ -15,6 +15,7 @@
 
 namespace gannet::search {
 
+class Page;
 class PendingSearch;
 
 // What the server needs to know about a response without parsing it: ResultHead in
@@ -23,13 +24,13 @@ struct ResponseHead {
   uint64_t processing_time_ms = 0;
   bool degraded = false;               // the deadline passed before the search was complete
   std::optional<uint64_t> total_hits;  // nullopt: the response has no total
-  // Filled if the request has `hitSpans`. hit_spans: for each hit, the offsets in the body at which
-  // it begins and ends. hit_queries: for each hit of a federated search, the query that found it.
-  std::vector<uint32_t> hit_spans, hit_queries;
-  // For each hit of a list merged from servers, what identifies its document; empty: unknown.
+  // For each hit of a list merged from servers: the offsets in the body at which it begins and
+  // ends, and what identifies its document; empty: unknown.
+  std::vector<uint32_t> hit_spans;
   std::vector<std::string> hit_documents;
-  // The whole documents of the first `sources` hits, as a list of ChunkDocument
-  // (src/embedding/render.ts) whose ids are the positions of the hits. Empty if none are requested.
+  // The whole documents of the first `reranked` hits, as a list of ChunkDocument
+  // (src/embedding/render.ts) whose ids are the positions of the hits. Empty if none are requested,
+  // and for fewer than two hits.
   std::string sources;
   // The uid of each query, if responses of servers were merged with their metadata; else empty.
   std::vector<std::string> query_uids;
@@ -40,6 +41,8 @@ struct ResponseHead {
 struct SearchResponse {
   std::string body;
   ResponseHead head;
+  // Set if the request keeps the page for later steps; the body is then empty.
+  std::shared_ptr<Page> page = nullptr;
 };
 
 // Stores in `head` how long the search has taken so far.
@@ -50,25 +53,22 @@ void SetTimes(const Caller& caller, uint64_t cutoff_ms, ResponseHead& head);
 Status CheckResponseSize(const std::string& out, uint64_t bytes_max);
 
 // The body of a search response.
-// page       the hits of the page
+// hits       the hits of the page
 // pin_count  number of pins on all pages
 // request    JSON that the search was read from
-Result<SearchResponse> WriteSearchResponse(const SearchRun& run, const std::vector<PageHit>& page,
+Result<SearchResponse> WriteSearchResponse(const SearchRun& run, const std::vector<PageHit>& hits,
                                            size_t pin_count, const json::Value& request,
                                            const Caller& caller);
 // The body of the response to a facet search.
 Result<SearchResponse> WriteFacetSearchResponse(const SearchRun& run, const json::Value& request,
                                                 const Caller& caller);
 
-// Appends the hits of a page as JSON objects, separated by commas, and their spans to `head`.
-// Corruption: a stored document is damaged. Invalid: as CheckResponseSize.
-Status AppendHits(const SearchRun& run, const std::vector<PageHit>& page, ResponseHead& head,
-                  std::string& out);
+// Appends the hits to a page. Corruption: a stored document is damaged. Invalid: as
+// CheckResponseSize.
+Status AppendHits(const SearchRun& run, const std::vector<PageHit>& hits, Page& page);
 
 // Appends the members of the facets that the request names; other members precede them.
 Status AppendFacetsOf(const SearchRun& run, std::string& out);
-
-void AppendSpan(size_t begin, size_t end, ResponseHead& head);
 
 // How the request selects a page: by its number, or by limit and offset.
 struct PageMembers {

@@ -11,6 +11,7 @@
 #include "search/allowed_documents.h"
 #include "search/response.h"
 #include "search/hybrid.h"
+#include "search/page.h"
 #include "search/ranking/rules.h"
 #include "search/vectors/stored_vectors.h"
 
@@ -39,20 +40,17 @@ Result<std::optional<DocId>> VisibleTarget(const index::Snapshot& snapshot,
 
 Result<SearchResponse> WriteSimilarResponse(const SearchRun& run, const std::string& id,
                                             const Caller& caller) {
-  ResponseHead head;
-  std::string out;
-  out.reserve(16 << 10);
-  out += "{\"hits\":[";
-  GANNET_RETURN_IF_ERROR(AppendHits(run, InsertPins(run.hits(), {}, run.window()), head, out));
-  out += "],\"id\":";
-  AppendJsonString(out, id);
-  head.total_hits = run.total();
-  SetTimes(caller, CutoffMs(run.snapshot()), head);
-  AppendNumber("processingTimeMs", head.processing_time_ms, out);
-  AppendPage(PageOf(run.request()), run.total(), out);
-  out += '}';
+  Page page(run.request().response_bytes_max);
+  page.text += "{\"hits\":[";
+  GANNET_RETURN_IF_ERROR(AppendHits(run, InsertPins(run.hits(), {}, run.window()), page));
+  page.rest += ",\"id\":";
+  AppendJsonString(page.rest, id);
+  page.head.total_hits = run.total();
+  SetTimes(caller, CutoffMs(run.snapshot()), page.head);
+  AppendNumber("processingTimeMs", page.head.processing_time_ms, page.rest);
+  AppendPage(PageOf(run.request()), run.total(), page.rest);
   GANNET_RETURN_IF_ERROR(run.snapshot().Health());
-  return SearchResponse{std::move(out), std::move(head)};
+  return Page::Finish(std::move(page), run.request().keeps_page);
 }
 
 }  // namespace

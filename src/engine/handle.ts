@@ -21,7 +21,7 @@ let lastCancelId = 0;
 
 /** Starts a search of the engine, and cancels it when `signal` is canceled. */
 export function cancelable<T>(
-  native: NativeAddon,
+  native: Pick<NativeAddon, 'cancelSearch'>,
   signal: CancelSignal,
   start: (cancelId: number) => Promise<T>,
 ): Promise<T> {

@@ -90,6 +90,34 @@ export interface NativeAddon {
   mergeResponses(request: EngineText, responses: ServerResponse[]): Promise<EngineResult>;
   /** `request`: JSON of {@link EngineFacetMergeRequest}. Consumes the responses. */
   mergeFacetHits(request: EngineText, responses: ServerFacetHits[]): Promise<EngineResult>;
+  /**
+   * Orders the hits of a page by the scores of the first of them, and keeps those that were asked
+   * for. Like the next functions, takes pages that were neither written nor dropped, none of which
+   * another call uses at the time.
+   * @returns the size of the response
+   */
+  reorderPage(page: [HeldPage], scores: Float64Array | null, cancelId?: number): Promise<number>;
+  /**
+   * `keys`: JSON of the foreign keys, for each page by query. Resolves to JSON of a list of
+   * {@link References}. Call it once for a page.
+   */
+  findReferences(pages: HeldPage[], keys: EngineText, cancelId?: number): Promise<string>;
+  /**
+   * Replaces the ids found for the index `uid` by the documents of a listing, which must not change
+   * until the pages are written.
+   * @param hidesKey without the member `primaryKey`
+   */
+  attachDocuments(
+    pages: HeldPage[],
+    uid: string,
+    listing: Buffer,
+    primaryKey: string,
+    hidesKey: boolean,
+    cancelId?: number,
+  ): Promise<void>;
+  /** Consumes the page. `extra`: JSON of members to add, each with a comma before it. */
+  writePage(page: [HeldPage], extra: EngineText, cancelId?: number): Promise<EngineResult>;
+  dropPage(page: HeldPage): void;
   /** `request`: JSON of {@link EngineFacetSearchRequest}. Resolves like `search`. */
   facetSearch(handle: number, request: EngineText, cancelId?: number): Promise<EngineResult>;
   /** `request`: JSON of {@link EngineSimilarRequest}. */
@@ -276,21 +304,30 @@ export interface ResultHead {
   degraded: boolean;
   /** Number of reachable hits. null: the result has no total. */
   totalHits: number | null;
-  /** When the request asks for `hitSpans`: first byte and end of each hit. Absent without hits. */
+  /** For a result merged from servers: first byte and end of each hit. Absent without hits. */
   hitSpans?: Uint32Array;
-  /** When the request asks for `sources`: a list of `ChunkDocument`, the documents of the hits. */
+  /**
+   * When hits are `reranked`: a list of `ChunkDocument`, the documents of these hits. Absent if
+   * there are fewer than two.
+   */
   sources?: Buffer;
-  /** With `hitSpans`, for a federated search: the query of each hit. */
-  hitQueries?: Uint32Array;
   /** For a result merged from servers: what identifies the document of each hit; '': unknown. */
   hitDocuments?: string[];
   /** For a merged result with metadata: uids by query. */
   queryUids?: string[];
+  /** When the request `keepsPage`: the response, which is not written yet, and its size. */
+  page?: HeldPage;
+  pageBytes?: number;
   /**
    * The search has not ended, and there are no bytes: a hybrid search whose words alone are not
    * good enough.
    */
   needsVector?: PendingSearch;
+}
+
+/** A response that is not written yet. */
+export interface HeldPage {
+  readonly heldPage: unique symbol;
 }
 
 /** A search that waits for its vector. */

@@ -1,6 +1,8 @@
+import type { CancelSignal } from '../base/cancel-signal.ts';
 import { MalformedJson } from '../base/json-scanner.ts';
 import { fromEngine } from './errors.ts';
 import type { EngineResult, NativeAddon, ServerFacetHits, ServerResponse } from './native.ts';
+import { type PagedResult, withPage } from './page.ts';
 
 export type { ServerFacetHits, ServerResponse } from './native.ts';
 
@@ -27,10 +29,12 @@ export class ResponseMerger {
   async merge(
     request: object,
     responses: ServerResponse[],
-  ): Promise<EngineResult & { queryUids?: readonly string[] }> {
-    const result = await understood(
+    signal: CancelSignal,
+  ): Promise<PagedResult & { queryUids?: readonly string[] }> {
+    const merged = await understood(
       this.#native.mergeResponses(JSON.stringify(request), responses),
     );
+    const result = withPage(this.#native, merged, signal);
     const { queryUids } = result.head;
     return queryUids === undefined ? result : { ...result, queryUids };
   }

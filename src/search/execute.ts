@@ -6,9 +6,10 @@
  * 2. pin: rules of the instance put documents at fixed positions (`rules-in-force.ts`);
  * 3. run: here (`run/local.ts`) or on several servers (`run/network.ts`). A run embeds its query
  *    (`query-embedding.ts`) once it turns out to need a vector;
- * 4. hydrate: hits get the documents that they refer to (`hydration.ts`);
- * 5. report: the response shows the time of each stage (`performance-details.ts`), the log slow
- *    searches (`report.ts`).
+ *    The reranker orders its first documents again (`reranked.ts`);
+ * 4. hydrate: hits get the documents that they refer to (`foreign-documents.ts`);
+ * 5. write: until here the engine holds a response that later stages change (`Page`). It shows the
+ *    time of each stage (`performance-details.ts`); the log has slow searches (`report.ts`).
  *
  * Every search goes through here: so none evades the tenant's rule.
  */
@@ -73,8 +74,8 @@ interface Job<T extends Query> {
   isHydrated?: boolean;
   /** Whether performance details are shown, by response. */
   shown: readonly boolean[];
-  /** @param hitSpans heads include the positions of the hits */
-  run: (queries: readonly T[], hitSpans: boolean) => Promise<SearchResponse[]>;
+  /** @param keepsPage responses are changed before they are written */
+  run: (queries: readonly T[], keepsPage: boolean) => Promise<SearchResponse[]>;
 }
 
 /** By descending cost. */
@@ -101,10 +102,10 @@ export class SearchPipeline {
       ...{ kind: 'search', describe: ([request]) => askedOf(uid, request!), caller },
       ...{ queries: [{ uid, params: given }], isPinned: true, isHydrated: true },
       shown: [given.showPerformanceDetails === true],
-      run: async ([query], hitSpans) => [
+      run: async ([query], keepsPage) => [
         query!.useNetwork === true
-          ? await network.search(uid, query!, caller, hidesOrigin)
-          : await local.search(uid, query!, caller, { hitSpans }),
+          ? await network.search(uid, query!, caller, { hidesOrigin, keepsPage })
+          : await local.search(uid, query!, caller, { keepsPage }),
       ],
     });
   }
@@ -117,10 +118,8 @@ export class SearchPipeline {
       ...{ kind: 'multi-search', describe: () => askedOfMany(queries, false), caller },
       ...{ queries: queries.map(askedQuery), isMulti: true, isPinned: true, isHydrated: true },
       shown: queries.map(({ showPerformanceDetails }) => showPerformanceDetails === true),
-      run: (resolved, hitSpans) =>
-        isNetwork
-          ? network.separate(resolved, caller, { hitSpans })
-          : local.separate(resolved, caller, { hitSpans }),
+      run: (resolved, keepsPage) =>
+        (isNetwork ? network : local).separate(resolved, caller, { keepsPage }),
     });
   }
 
@@ -142,8 +141,8 @@ export class SearchPipeline {
       // Groups, and a list to be merged with those of other servers, have no fixed positions.
       ...{ isPinned: !isGrouped && !asksOthers(queries), isHydrated: !isGrouped },
       shown: [given.showPerformanceDetails === true],
-      run: async (resolved, hitSpans) => [
-        await (isNetwork ? network : local).federated(resolved, federation, caller, { hitSpans }),
+      run: async (resolved, keepsPage) => [
+        await (isNetwork ? network : local).federated(resolved, federation, caller, { keepsPage }),
       ],
     });
   }
@@ -191,10 +190,10 @@ export class SearchPipeline {
     return this.#one({
       ...{ kind: 'similar', describe, caller, queries: [{ uid, params: given }] },
       shown: [given.showPerformanceDetails === true],
-      run: async ([query]) => [
-        query!.useNetwork === true
-          ? await network.similar(uid, query!, caller)
-          : await local.similar(uid, query!, caller),
+      run: async ([query], keepsPage) => [
+        await (query!.useNetwork === true ? network : local).similar(uid, query!, caller, {
+          keepsPage,
+        }),
       ],
     });
   }
@@ -213,23 +212,24 @@ export class SearchPipeline {
     const uids = job.queries.map(({ uid }) => uid);
     let queries = job.queries.map(({ params }) => params);
     const describe = (): object => job.describe(queries);
-    return report.watched(
-      { kind: job.kind, order: orderOf(job) },
-      job.caller,
-      describe,
-      async () => {
-        const steps = new Steps(job.shown.includes(true));
-        queries = await steps.time('resolve', () => this.#resolve(job, uids));
-        const isHydrated = job.isHydrated === true && this.#parts.foreign.needsHits(uids);
-        const responses = await steps.time('run', () => job.run(queries, isHydrated));
-        const whole = await steps.time('hydrate', () =>
-          isHydrated ? this.#hydrate(job, uids, responses) : Promise.resolve(responses),
+    const kind = { kind: job.kind, order: orderOf(job) };
+    return report.watched(kind, job.caller, describe, async () => {
+      const steps = new Steps(job.shown.includes(true));
+      queries = await steps.time('resolve', () => this.#resolve(job, uids));
+      const isHydrated = job.isHydrated === true && this.#parts.foreign.needsHits(uids);
+      const keepsPage = isHydrated || job.shown.includes(true);
+      const responses = await steps.time('run', () => job.run(queries, keepsPage));
+      if (responses.every(({ page }) => page === undefined)) return responses;
+      try {
+        await steps.time('hydrate', () =>
+          isHydrated ? this.#hydrate(job, uids, responses) : Promise.resolve(),
         );
-        return whole.map((response, n) =>
-          job.shown[n] === true ? steps.added(response) : response,
-        );
-      },
-    );
+        const details = (n: number): string => (job.shown[n] === true ? steps.member : '');
+        return await this.#parts.local.written(responses, details);
+      } finally {
+        for (const { page } of responses) page?.drop();
+      }
+    });
   }
 
   /** The requests in the form in which they are run. */
@@ -274,7 +274,7 @@ export class SearchPipeline {
     { caller, queries }: Job<T>,
     uids: readonly string[],
     responses: readonly SearchResponse[],
-  ): Promise<SearchResponse[]> {
+  ): Promise<void> {
     const isSeparate = responses.length === queries.length && queries.length > 1;
     return this.#parts.foreign.hydrate(
       responses,

@@ -3,14 +3,15 @@
  * engine runs, and hits get the documents that they refer to. Without foreign keys nothing changes.
  */
 import { combineFilters } from '../auth/tenant-token.ts';
-import { elementsAt, type Member, membersAt, stringAt } from '../base/json-spans.ts';
+import { elementsAt, membersAt, stringAt } from '../base/json-spans.ts';
 import type { FeatureSet } from '../contract/features.ts';
 import { fieldView } from '../contract/fields.ts';
 import { isDocumentId } from '../contract/formats.ts';
 import type { FetchRequest } from '../contract/documents.ts';
-import type { RequestLimits } from '../contract/limits.ts';
+import { indexNotFound } from '../contract/errors.ts';
+import { responseTooLarge, type RequestLimits } from '../contract/limits.ts';
 import type { SettingsObject } from '../contract/settings.ts';
-import type { ResultHead } from '../engine/native.ts';
+import { Page } from '../engine/page.ts';
 import {
   checkForeignSyntax,
   foreignNotEnabled,
@@ -20,7 +21,6 @@ import {
 } from './foreign-filter.ts';
 import type { SearchResponse } from './response.ts';
 import type { SearchCaller } from './caller.ts';
-import { hydrated, type Hydrator, type LocatedHit } from './hydration.ts';
 import { type Reader, wholeListing } from './index-service.ts';
 import { metered } from './search-meter.ts';
 
@@ -68,16 +68,19 @@ export class NoForeignDocuments implements Pick<
     return false;
   }
 
-  async hydrate(responses: readonly SearchResponse[]): Promise<SearchResponse[]> {
-    return [...responses];
-  }
+  async hydrate(): Promise<void> {}
 }
 
-/** A document of a listing. */
-interface Listed {
-  text: string;
-  members: Member[];
+/** Documents of another index. */
+interface ForeignListing {
+  /** The response to a listing. */
+  bytes: Buffer;
+  primaryKey: string;
+  /** Documents are shown without it. */
+  hidesKey: boolean;
 }
+
+const NO_DOCUMENTS = Buffer.from('{"results":[]}');
 
 export class ForeignDocuments {
   readonly #services: ForeignServices;
@@ -120,8 +123,9 @@ export class ForeignDocuments {
     if (primaryKey === undefined) return undefined;
     if (primaryKey === null) return [];
     const request = { limit: max + 1, fields: [primaryKey], filter: expression };
-    const results = await this.#list(uid, caller, request);
-    return results.map((document) => idOf(document, primaryKey));
+    const text = String(await this.#list(uid, caller, request));
+    const results = membersAt(text, 0).find(({ name }) => name === 'results')!;
+    return elementsAt(text, results.begin).map(({ begin }) => idAt(text, begin, primaryKey));
   }
 
   /**
@@ -138,19 +142,14 @@ export class ForeignDocuments {
     uid: string,
     caller: ForeignCaller,
     request: Partial<FetchRequest> & { limit: number },
-  ): Promise<Listed[]> {
+  ): Promise<Buffer> {
     const all = { offset: 0, fields: null, sort: null, ids: null, retrieveVectors: false };
     const rule = caller.access.tenantFilter(uid);
     const filter = rule === null ? (request.filter ?? null) : combineFilters(request.filter, rule);
     const response = await metered(caller.meter, 1, () =>
       this.#services.fetch(uid, { ...all, ...request, filter }, caller),
     );
-    const text = (await wholeListing(response, this.#services.limits)).toString();
-    const results = membersAt(text, 0).find(({ name }) => name === 'results')!;
-    return elementsAt(text, results.begin).map(({ begin, end }) => {
-      const document = text.slice(begin, end);
-      return { text: document, members: membersAt(document, 0) };
-    });
+    return wholeListing(response, this.#services.limits);
   }
 
   /** Whether hits of these indexes may refer to documents of others. */
@@ -161,70 +160,59 @@ export class ForeignDocuments {
   }
 
   /**
-   * Adds the documents that hits refer to; `hitSpans` of the heads locate the hits.
+   * Replaces the ids in the pages of responses by the documents that they name: one pass collects
+   * them, one request per foreign index fetches the documents.
    * @param uids for each response: those of its queries
    */
   async hydrate(
     responses: readonly SearchResponse[],
     uids: readonly (readonly string[])[],
     caller: ForeignCaller,
-  ): Promise<SearchResponse[]> {
-    const unhydrated = responses.map(({ bytes, head }, n) => ({
-      bytes,
-      hits: locatedHits(head, uids[n]!),
-    }));
-    const hydrator: Hydrator = {
-      keysOf: (one) => this.#keysOf(one),
-      documents: (foreign, ids) => this.#documents(foreign, ids, caller),
-      limits: this.#services.limits,
-    };
-    const bodies = await hydrated(unhydrated, hydrator);
-    return responses.map((response, n) => ({ ...response, bytes: bodies[n]! }));
+  ): Promise<void> {
+    const { limits } = this.#services;
+    const shown = responses.flatMap(({ page }, n) =>
+      page === undefined ? [] : [{ page, keys: uids[n]!.map((uid) => this.#keysOf(uid)) }],
+    );
+    const pages = shown.map(({ page }) => page);
+    const found = await Page.findReferences(
+      pages,
+      shown.map(({ keys }) => keys),
+    );
+    for (const { uid, ids, tooMany } of found) {
+      if (tooMany) throw responseTooLarge(limits);
+      const listing = await this.#documents(uid, ids, caller);
+      if (listing === null) continue;
+      await Page.attach(pages, uid, listing.bytes, listing.primaryKey, listing.hidesKey);
+    }
   }
 
+  /** As displayed. null: the caller may not search the index. */
   async #documents(
     uid: string,
-    ids: string[],
+    ids: readonly string[],
     caller: ForeignCaller,
-  ): Promise<Map<string, string> | null | undefined> {
+  ): Promise<ForeignListing | null> {
     const settings = this.#services.settings(uid);
-    if (settings === undefined) return undefined;
+    if (settings === undefined) throw indexNotFound(uid);
     const primaryKey = this.#readable(uid, caller);
     if (primaryKey === undefined) return null;
-    const found = new Map<string, string>();
     const known = ids.filter(isDocumentId);
-    if (primaryKey === null || known.length === 0) return found;
+    if (primaryKey === null || known.length === 0) {
+      return { bytes: NO_DOCUMENTS, primaryKey: '', hidesKey: false };
+    }
     const { displayedAttributes } = settings;
     const isAll = displayedAttributes === null || displayedAttributes.includes('*');
     const fields = isAll ? null : [...new Set([...displayedAttributes, primaryKey])];
-    const documents = await this.#list(uid, caller, { limit: known.length, fields, ids: known });
-    for (const document of documents) {
-      const isHidden = !isAll && !displayedAttributes.includes(primaryKey);
-      const shown = isHidden ? without(document, primaryKey) : document.text;
-      found.set(idOf(document, primaryKey), shown);
-    }
-    return found;
+    const bytes = await this.#list(uid, caller, { limit: known.length, fields, ids: known });
+    return { bytes, primaryKey, hidesKey: !isAll && !displayedAttributes.includes(primaryKey) };
   }
 }
 
-/** @param uids the index of each query */
-function locatedHits({ hitSpans, hitQueries }: ResultHead, uids: readonly string[]): LocatedHit[] {
-  const spans = hitSpans ?? new Uint32Array();
-  return Array.from({ length: spans.length / 2 }, (_, n) => ({
-    indexUid: uids[hitQueries?.[n] ?? 0]!,
-    begin: spans[2 * n]!,
-    end: spans[2 * n + 1]!,
-  }));
-}
-
-/** For a document that has the field: engine and listing treat it as its primary key. */
-function idOf({ text, members }: Listed, primaryKey: string): string {
-  const { begin, end } = members.find(({ name }) => name === primaryKey)!;
+/**
+ * The id of the document that begins at `from`. It has the field: engine and listing treat it as
+ * its primary key.
+ */
+function idAt(text: string, from: number, primaryKey: string): string {
+  const { begin, end } = membersAt(text, from).find(({ name }) => name === primaryKey)!;
   return text[begin] === '"' ? stringAt(text, { begin, end }) : text.slice(begin, end);
-}
-
-/** The text of the document without a member. */
-function without({ text, members }: Listed, name: string): string {
-  const kept = members.filter((member) => member.name !== name);
-  return `{${kept.map(({ from, end }) => text.slice(from, end)).join(',')}}`;
 }

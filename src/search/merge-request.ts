@@ -21,6 +21,8 @@ export interface EngineMergeRequest {
   /** Totals are less by the duplicates on the first page, whatever the page. */
   countsFirstPage?: boolean;
   responseBytesMax: number;
+  /** The response is changed before it is written. */
+  keepsPage?: boolean | undefined;
   /** The requested part of the merged list. */
   window: Record<'offset' | 'limit' | 'page' | 'hitsPerPage', number | null | undefined>;
   /** Values of the distinct attribute count once in the whole list, not once per query. */

@@ -27,11 +27,9 @@ export class Steps {
     );
   }
 
-  /** The response, a JSON object, with `performanceDetails` as last member. */
-  added<T extends { bytes: Buffer }>(response: T): T {
-    if (!this.#shown) return response;
-    const details = Buffer.from(`,"performanceDetails":${this.#details()}}`);
-    return { ...response, bytes: Buffer.concat([response.bytes.subarray(0, -1), details]) };
+  /** The member `performanceDetails`, as it is added to a response. */
+  get member(): string {
+    return `,"performanceDetails":${this.#details()}`;
   }
 }
 

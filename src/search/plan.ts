@@ -55,12 +55,10 @@ export interface EngineSearchRequest extends WithEngineVectors<SearchRequest>, E
   metadata?: SearchMetadata | undefined;
   /** The search fails if the response would be larger. */
   responseBytesMax?: number;
-  /** The head includes the positions of hits. */
-  hitSpans?: boolean | undefined;
-  /** The head includes the documents of this number of hits. */
-  sources?: number;
-  /** See `EngineFederatedRequest`. */
-  firstPage?: number;
+  /** The response is changed before it is written. */
+  keepsPage?: boolean | undefined;
+  /** This number of documents will be put into another order: the head includes them. */
+  reranked?: number;
 }
 
 export interface SearchMetadata {
@@ -80,7 +78,7 @@ export interface EngineFederatedRequest {
   metadata?: SearchMetadata[] | undefined;
   /** Indexes in `facetsByIndex` without a query; their handles follow those of the queries. */
   otherIndexes: string[];
-  hitSpans?: boolean | undefined;
+  keepsPage?: boolean | undefined;
   /** The hits of the first page, which decides whether words are enough; default: the limit. */
   firstPage?: number | undefined;
   /**
@@ -112,6 +110,7 @@ export interface EngineSimilarRequest extends SimilarRequest, EngineFeatures {
   /** The filter of the caller's tenant token; the document compared with passes it too. */
   tenantFilter?: unknown;
   responseBytesMax: number;
+  keepsPage?: boolean | undefined;
 }
 
 type PlanContext = Pick<FeatureSet, 'containsFilter' | 'multimodal'>;
@@ -119,7 +118,7 @@ type PlanContext = Pick<FeatureSet, 'containsFilter' | 'multimodal'>;
 /** Parts of a request beyond the parameters of the client. */
 type SearchExtras = Pick<
   EngineSearchRequest,
-  'requestUid' | 'indexUid' | 'metadata' | 'responseBytesMax' | 'hitSpans' | 'sources' | 'firstPage'
+  'requestUid' | 'indexUid' | 'metadata' | 'responseBytesMax' | 'keepsPage' | 'reranked'
 >;
 
 export function planSearch(
@@ -187,7 +186,7 @@ export function planFederated(
     | 'responseBytesMax'
     | 'forMerging'
     | 'firstPage'
-    | 'hitSpans'
+    | 'keepsPage'
   >,
   vectors: readonly QueryVector[] = [],
 ): EngineFederatedRequest {
@@ -215,7 +214,7 @@ export function planSimilar(
   params: SimilarRequest,
   context: PlanContext,
   tenantFilter: unknown,
-  more: Pick<EngineSimilarRequest, 'responseBytesMax'>,
+  more: Pick<EngineSimilarRequest, 'responseBytesMax' | 'keepsPage'>,
 ): EngineSimilarRequest {
   const request: EngineSimilarRequest = { ...params, ...more, ...featuresOf(context) };
   if (tenantFilter !== null) request.tenantFilter = tenantFilter;

@@ -1,13 +1,38 @@
 import type { BufferPool } from '../base/buffer-pool.ts';
 import { responseTooLarge, type RequestLimits } from '../contract/limits.ts';
-import type { EngineResult } from '../engine/native.ts';
+import type { PagedResult } from '../engine/page.ts';
 
 /** A response body with its metadata: callers need not parse the bytes. */
-export interface SearchResponse extends EngineResult {
+export interface SearchResponse extends PagedResult {
   /** By query, if metadata were requested. */
   queryUids?: readonly string[];
   /** For one of several searches: measured from the start of its run. */
   durationMs?: number;
+}
+
+export function sizeOf({ bytes, page }: SearchResponse): number {
+  return bytes.length + (page?.bytes ?? 0);
+}
+
+/**
+ * Writes the responses that are pages still. Throws `ApiError` when they exceed the size limit of
+ * responses.
+ * @param extra what is added to a response: see `Page.write`
+ */
+export async function written(
+  responses: readonly SearchResponse[],
+  extra: (position: number) => string,
+  limits: RequestLimits,
+): Promise<SearchResponse[]> {
+  let bytesLeft = limits.responseBytes;
+  const out: SearchResponse[] = [];
+  for (const [position, { page, ...response }] of responses.entries()) {
+    const bytes = page === undefined ? response.bytes : await page.write(extra(position));
+    bytesLeft -= bytes.length;
+    if (bytesLeft < 0) throw responseTooLarge(limits);
+    out.push({ ...response, bytes });
+  }
+  return out;
 }
 
 /** Concatenates the parts. Throws `ApiError` when they exceed the size limit of responses. */

@@ -1,45 +1,10 @@
 /**
- * Searches with `groupBy`, in plain loops and in the engine (docs/behaviour/groups.md).
+ * Searches with `groupBy` in plain loops (docs/behaviour/groups.md).
  */
-import { DEFAULT_LIMITS } from '../../src/contract/limits.ts';
-import type { SearchRequest } from '../../src/contract/search.ts';
-import { among, bestHits, grouped, groupedSearch, showing } from '../../src/search/groups.ts';
-import type { SearchResponse } from '../../src/search/response.ts';
 import type { Document } from './corpus.ts';
 import type { Body, Oracle, SearchParams } from './engine.ts';
-import { hasValue } from './filter.ts';
-import { scalarsOf, valuesOf } from './values.ts';
-
-/** The response of the server. @param search one search of the engine */
-export async function groupsOfEngine(
-  params: SearchParams,
-  search: (params: SearchRequest) => Promise<SearchResponse>,
-): Promise<Body> {
-  const { groupBy, facets, ...base } = grouped(params as SearchRequest);
-  const { hits: hitsPerPage, attribute } = groupBy!;
-  const response = await groupedSearch(
-    groupBy!,
-    {
-      hasFacets: (facets ?? []).length > 0,
-      isHybrid: false,
-      best: (withFacets) => {
-        const shown = { ...showing(base, attribute), ...bestHits(groupBy!) };
-        return search(withFacets ? { ...shown, facets: facets! } : shown);
-      },
-      among: (condition) => search({ ...among(base, condition), page: 1, hitsPerPage }),
-      facets: () => search({ ...base, facets: facets!, page: 1, hitsPerPage: 0 }),
-      start: [`"hits":[],"query":${JSON.stringify(base.q ?? '')}`],
-      facetMembers: ['facetDistribution', 'facetStats'],
-    },
-    DEFAULT_LIMITS,
-    async (count, run) => {
-      const out: SearchResponse[] = [];
-      for (let n = 0; n < count; n++) out.push(await run(n));
-      return out;
-    },
-  );
-  return JSON.parse(String(response.bytes)) as Body;
-}
+import { distinctKeys } from './sort.ts';
+import { scalarsOf } from './values.ts';
 
 /** The best hit of each value, then all documents that share one of its values. */
 export function groupsOfOracle(
@@ -50,20 +15,22 @@ export function groupsOfOracle(
   const facets = base.facets ?? [];
   const window = { distinct: attribute, page, hitsPerPage: limit };
   const best = { ...base, ...window, facets: facetsPer === 'group' ? facets : [] };
-  const shown = base.attributesToRetrieve ?? ['*'];
-  const response = oracle.search({ ...best, attributesToRetrieve: [...shown, attribute] });
+  const response = oracle.search(best);
   const run = oracle.rank(best);
   const groups = run.hits.slice(run.offset, run.end).map(({ document }, i) => {
     const values = scalarsOf(oracle.documents[document]!, attribute);
+    const keys = new Set(distinctKeys(oracle.documents[document]!, attribute));
     const shares = (other: Document): boolean =>
-      values.some((value) => hasValue(valuesOf(other, attribute), String(value)));
-    const own = oracle.search({ ...base, facets: [], page: 1, hitsPerPage: hits }, shares);
-    // A hit without a value is alone.
-    const found = own.hits.length > 0 ? own.hits : [response.hits[i]!];
+      distinctKeys(other, attribute).some((key) => keys.has(key));
+    const all = { ...base, facets: [], page: 1, hitsPerPage: hits + 1 };
+    const own = oracle.search(all, shares);
+    const ranked = oracle.rank(all, shares).hits;
+    const others = own.hits.filter((_, n) => ranked[n]!.document !== document);
     return {
       value: values.length > 1 ? values : (values[0] ?? null),
+      // A hit without a value is alone.
       totalHits: Math.max(own['totalHits'] as number, 1),
-      hits: found,
+      hits: [response.hits[i]!, ...others].slice(0, hits),
     };
   });
   const counted =

@@ -8,17 +8,12 @@ import { join } from 'node:path';
 import type { SearchRequest } from '../../src/contract/search.ts';
 import { mergeSettings, type PartialSettings } from '../../src/contract/settings.ts';
 import { loadAddon } from '../../src/engine/addon.ts';
-import type {
-  BatchOutcome,
-  BatchStep,
-  EngineResult,
-  NativeAddon,
-} from '../../src/engine/native.ts';
+import type { BatchOutcome, BatchStep, NativeAddon } from '../../src/engine/native.ts';
 import { parseTuning } from '../../src/engine/tuning.ts';
+import { grouped } from '../../src/search/groups.ts';
 import { planSearch } from '../../src/search/plan.ts';
 import type { Document } from './corpus.ts';
 import type { Body, SearchParams, Settings } from './engine.ts';
-import { groupsOfEngine } from './groups.ts';
 
 /** One commit. Deletions come after the documents. */
 export interface Batch {
@@ -98,14 +93,11 @@ export class NativeIndex {
 
   /** The result, or the code of the error. */
   async search(params: SearchParams): Promise<Body | { code: string }> {
-    const one = (given: SearchRequest): Promise<EngineResult> => {
-      const features = { containsFilter: true, multimodal: true };
-      const request = planSearch(given, features, { hitSpans: (params.groupBy ?? null) !== null });
-      return engine().search(this.#handle, JSON.stringify(request));
-    };
+    const features = { containsFilter: true, multimodal: true };
     try {
-      if ((params.groupBy ?? null) !== null) return await groupsOfEngine(params, one);
-      return JSON.parse(String((await one(params as SearchRequest)).bytes)) as Body;
+      const request = planSearch(grouped(params as SearchRequest), features, {});
+      const { bytes } = await engine().search(this.#handle, JSON.stringify(request));
+      return JSON.parse(String(bytes)) as Body;
     } catch (error) {
       const { code } = error as { code?: string };
       if (code === undefined) throw error;

@@ -171,6 +171,15 @@ export class MemoryEngine implements NativeAddon {
   mergeResponses = this.readResponse;
   mergeFacetHits = this.readResponse;
 
+  async reorderPage(): Promise<never> {
+    throw new Error('no page is kept here');
+  }
+
+  findReferences = this.reorderPage;
+  attachDocuments = this.reorderPage;
+  writePage = this.reorderPage;
+  dropPage(): void {}
+
   async federatedSearch(handles: number[], request: EngineText): Promise<EngineResult> {
     const { federation, queries, requestUid } = JSON.parse(String(request)) as {
       federation: Json;

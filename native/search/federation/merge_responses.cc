@@ -10,6 +10,7 @@
 #include "base/json_reader.h"
 #include "base/json_value.h"
 #include "base/uuid.h"
+#include "search/page.h"
 #include "search/response.h"
 #include "search/federation/merge_keys.h"
 #include "search/federation/ranked_hits.h"
@@ -113,7 +114,7 @@ class ResponseMerge {
       : request_(request),
         servers_(request["servers"].items()),
         responses_(responses),
-        bytes_max_(request["responseBytesMax"].integer(UINT64_MAX)) {}
+        response_(request["responseBytesMax"].integer(UINT64_MAX)) {}
 
   Result<SearchResponse> Run() {
     WeighHalves();
@@ -123,10 +124,8 @@ class ResponseMerge {
                            : shape == "search" ? AppendSearch()
                                                : AppendFederated());
     AppendRequestMember("remoteErrors", request_["remoteErrors"], out_);
-    out_ += '}';
-    GANNET_RETURN_IF_ERROR(CheckResponseSize(out_, bytes_max_));
-    head_.processing_time_ms = Slowest();
-    return SearchResponse{std::move(out_), std::move(head_)};
+    response_.head.processing_time_ms = Slowest();
+    return Page::Finish(std::move(response_), request_["keepsPage"].boolean());
   }
 
  private:
@@ -178,8 +177,7 @@ class ResponseMerge {
   }
 
   Status AppendFederated() {
-    out_ += "{\"hits\":[";
-    GANNET_RETURN_IF_ERROR(AppendHits(true));
+    GANNET_RETURN_IF_ERROR(AppendHits("{", true));
     AppendNumber("processingTimeMs", Slowest(), out_);
     AppendTotal(window_.requested, UINT64_MAX);
     AppendSemanticHitCount();
@@ -195,14 +193,13 @@ class ResponseMerge {
   }
 
   Status AppendSearch() {
-    out_ += '{';
+    std::string start = "{";
     if (request_["indexUid"].is_string()) {
-      out_ += "\"indexUid\":";
-      out_ += request_["indexUid"].text();
-      out_ += ',';
+      start += "\"indexUid\":";
+      start += request_["indexUid"].text();
+      start += ',';
     }
-    out_ += "\"hits\":[";
-    GANNET_RETURN_IF_ERROR(AppendHits(request_["showsOrigin"].boolean()));
+    GANNET_RETURN_IF_ERROR(AppendHits(start, request_["showsOrigin"].boolean()));
     AppendRequestMember("query", request_["query"], out_);
     AppendQueryVector();
     AppendNumber("processingTimeMs", Slowest(), out_);
@@ -242,8 +239,7 @@ class ResponseMerge {
     const uint64_t count = embedded ? std::min<uint64_t>(requested.limit, page_.size() - begin) : 0;
     page_ = {page_.begin() + static_cast<ptrdiff_t>(begin),
              page_.begin() + static_cast<ptrdiff_t>(begin + count)};
-    out_ += "{\"hits\":[";
-    GANNET_RETURN_IF_ERROR(AppendHits(false));
+    GANNET_RETURN_IF_ERROR(AppendHits("{", false));
     AppendRequestMember("id", target["id"], out_);
     AppendNumber("processingTimeMs", Slowest(), out_);
     AppendTotal(requested, target["totalMax"].integer(UINT64_MAX));
@@ -251,43 +247,45 @@ class ResponseMerge {
   }
 
   void AppendTotal(const PageMembers& requested, uint64_t total_max) {
-    head_.total_hits = std::min(total_, total_max);
-    AppendPage(requested, *head_.total_hits, out_);
+    response_.head.total_hits = std::min(total_, total_max);
+    AppendPage(requested, *response_.head.total_hits, out_);
   }
 
-  // Appends the hits and the end of their list.
-  Status AppendHits(bool shows_origin) {
+  // Appends the members before the hits, and the hits.
+  Status AppendHits(std::string_view start, bool shows_origin) {
+    ResponseHead& head = response_.head;
+    std::string& out = response_.text;
+    out += start;
+    out += "\"hits\":[";
     for (const ServerRankedHit& ranked : page_) {
-      if (&ranked != &page_[0]) out_ += ',';
       const ServerHit& hit = *ranked.hit;
-      head_.hit_queries.push_back(static_cast<uint32_t>(hit.position));
-      head_.hit_documents.push_back(hit.document.empty()
-                                        ? std::string()
-                                        : std::string(hit.index_uid) + std::string(hit.document));
-      head_.hit_spans.push_back(static_cast<uint32_t>(out_.size()));
+      response_.BeginHit();
+      head.hit_documents.push_back(hit.document.empty()
+                                       ? std::string()
+                                       : std::string(hit.index_uid) + std::string(hit.document));
+      head.hit_spans.push_back(static_cast<uint32_t>(out.size()));
       if (shows_origin) {
-        out_ += hit.text.substr(0, hit.source_begin);
-        AppendOrigin(ranked);
-        out_ += hit.text.substr(hit.source_end);
+        out += hit.text.substr(0, hit.source_begin);
+        AppendOrigin(ranked, out);
+        out += hit.text.substr(hit.source_end);
       } else {
-        out_ += hit.text.substr(0, hit.member_begin);
-        out_ += hit.text.substr(hit.member_end);
+        out += hit.text.substr(0, hit.member_begin);
+        out += hit.text.substr(hit.member_end);
       }
-      head_.hit_spans.push_back(static_cast<uint32_t>(out_.size()));
-      GANNET_RETURN_IF_ERROR(CheckResponseSize(out_, bytes_max_));
+      head.hit_spans.push_back(static_cast<uint32_t>(out.size()));
+      GANNET_RETURN_IF_ERROR(response_.EndHit(static_cast<uint32_t>(hit.position)));
     }
-    out_ += ']';
     return Status::Ok();
   }
 
-  void AppendOrigin(const ServerRankedHit& ranked) {
-    out_ += "{\"indexUid\":";
-    out_ += ranked.hit->index_uid;
-    AppendNumber("queriesPosition", ranked.hit->position, out_);
-    out_ += ",\"weightedRankingScore\":";
-    AppendFloatText(ranked.hit->score, out_);
-    AppendRequestMember("remote", servers_[ranked.server]["name"], out_);
-    out_ += '}';
+  void AppendOrigin(const ServerRankedHit& ranked, std::string& out) const {
+    out += "{\"indexUid\":";
+    out += ranked.hit->index_uid;
+    AppendNumber("queriesPosition", ranked.hit->position, out);
+    out += ",\"weightedRankingScore\":";
+    AppendFloatText(ranked.hit->score, out);
+    AppendRequestMember("remote", servers_[ranked.server]["name"], out);
+    out += '}';
   }
 
   uint64_t Slowest() const {
@@ -389,7 +387,7 @@ class ResponseMerge {
   // If several servers sent a uid, the first one counts.
   void NoteQueryUid(uint64_t position, std::string_view uid) {
     if (json::KindOf(uid) != json::Kind::kString) return;
-    auto& known = head_.query_uids;
+    auto& known = response_.head.query_uids;
     if (known.size() <= position) known.resize(position + 1);
     std::string scratch;
     if (known[position].empty()) known[position] = json::StringValue(uid, scratch);
@@ -398,12 +396,11 @@ class ResponseMerge {
   const json::Value& request_;
   const std::vector<json::Value>& servers_;
   std::vector<ServerResponse>& responses_;
-  const uint64_t bytes_max_;
   MergedWindow window_;
   std::vector<ServerRankedHit> page_;
   uint64_t total_ = 0, total_max_ = UINT64_MAX;
-  std::string out_;
-  ResponseHead head_;
+  Page response_;
+  std::string& out_ = response_.rest;
 };
 
 }  // namespace

@@ -50,7 +50,7 @@ FederatedRequest FederatedRequest::FromJson(const json::Value& object) {
   if (!first_page.is_null()) request.first_page = first_page.integer();
   request.for_merging = object["forMerging"].boolean(false);
   request.response_bytes_max = object["responseBytesMax"].integer(UINT64_MAX);
-  request.hit_spans = object["hitSpans"].boolean();
+  request.keeps_page = object["keepsPage"].boolean();
   if (object["requestUid"].is_string()) request.request_uid = object["requestUid"].string();
   if (object["metadata"].is_array()) request.metadata = object["metadata"].text();
   return request;

@@ -62,7 +62,7 @@ struct FederatedRequest {
   std::optional<uint64_t> first_page;
   bool for_merging = false;  // the response will be merged with those of other servers
   uint64_t response_bytes_max = UINT64_MAX;
-  bool hit_spans = false;  // see ResponseHead
+  bool keeps_page = false;  // see SearchResponse
   std::optional<std::string> request_uid;
   std::string_view metadata;  // JSON; empty: none
 };

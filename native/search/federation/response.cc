@@ -11,29 +11,25 @@
 #include "search/federation/groups.h"
 #include "search/federation/merge_keys.h"
 #include "search/hits.h"
+#include "search/page.h"
 #include "search/ranking/score_details.h"
 
 namespace gannet::search {
 namespace {
 
 Status AppendPageHits(const FederatedRequest& request, const Federation& federation,
-                      const std::vector<RankedHit>& page, ResponseHead& head, std::string& out) {
+                      const std::vector<RankedHit>& hits, Page& page) {
   std::vector<std::unique_ptr<HitWriter>> writers(federation.queries.size());
   std::string source;
-  for (const RankedHit& hit : page) {
-    if (&hit != &page[0]) out += ',';
+  for (const RankedHit& hit : hits) {
     const FederatedQuery& query = federation.queries[hit.query];
     std::unique_ptr<HitWriter>& writer = writers[hit.query];
     if (!writer) writer = std::make_unique<HitWriter>(*query.run);
     source.clear();
     GANNET_RETURN_IF_ERROR(AppendSource(query, hit, request.for_merging, source));
-    const size_t begin = out.size();
-    GANNET_RETURN_IF_ERROR(writer->Append({hit.hit, hit.pin}, source, out));
-    if (request.hit_spans) {
-      AppendSpan(begin, out.size(), head);
-      head.hit_queries.push_back(static_cast<uint32_t>(hit.query));
-    }
-    GANNET_RETURN_IF_ERROR(CheckResponseSize(out, request.response_bytes_max));
+    page.BeginHit();
+    GANNET_RETURN_IF_ERROR(writer->Append({hit.hit, hit.pin}, source, page.text));
+    GANNET_RETURN_IF_ERROR(page.EndHit(hit.query));
   }
   return Status::Ok();
 }
@@ -100,12 +96,11 @@ Status AppendSource(const FederatedQuery& query, const RankedHit& hit, bool for_
 Result<SearchResponse> WriteFederatedResponse(const FederatedRequest& request,
                                               const Federation& federation, const MergedList& list,
                                               const FacetsByIndex& facets, const Caller& caller) {
-  ResponseHead head;
-  std::string out;
-  out.reserve(16 << 10);
-  out += "{\"hits\":[";
-  GANNET_RETURN_IF_ERROR(AppendPageHits(request, federation, list.page, head, out));
-  out += ']';
+  Page page(request.response_bytes_max);
+  page.text += "{\"hits\":[";
+  GANNET_RETURN_IF_ERROR(AppendPageHits(request, federation, list.page, page));
+  ResponseHead& head = page.head;
+  std::string& out = page.rest;
   head.total_hits = TotalOf(federation);
   AppendPage(request.window.requested, *head.total_hits, out);
   if (request.counts_values()) AppendFurtherDistinctKeys(federation, list.further, out);
@@ -119,10 +114,8 @@ Result<SearchResponse> WriteFederatedResponse(const FederatedRequest& request,
   }
   SetTimes(caller, CutoffMsOf(federation), head);
   AppendNumber("processingTimeMs", head.processing_time_ms, out);
-  out += '}';
-  GANNET_RETURN_IF_ERROR(CheckResponseSize(out, request.response_bytes_max));
   GANNET_RETURN_IF_ERROR(HealthOf(federation));
-  return SearchResponse{std::move(out), std::move(head)};
+  return Page::Finish(std::move(page), request.keeps_page);
 }
 
 Result<SearchResponse> WriteFederatedGroups(const FederatedRequest& request,

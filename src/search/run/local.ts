@@ -16,6 +16,7 @@ import type {
 import { DEFAULT_LIMITS, type RequestLimits } from '../../contract/limits.ts';
 import { cancelable } from '../../engine/handle.ts';
 import type { EngineResult } from '../../engine/native.ts';
+import { type Page, withPage } from '../../engine/page.ts';
 import type {
   SearchedHandle,
   SearchedIndex,
@@ -31,11 +32,11 @@ import {
   type SearchMetadata,
   withEngineText,
 } from '../plan.ts';
-import type { SearchResponse } from '../response.ts';
+import { type SearchResponse, written } from '../response.ts';
 import type { SearchCaller } from '../caller.ts';
 import { ofQuery } from '../of-query.ts';
 import type { SearchQueue, Permit } from '../search-queue.ts';
-import { hitsOf, type Reranking, rerankedResponse, rerankingOf } from '../reranked.ts';
+import { type Reranking, rerankingOf } from '../reranked.ts';
 import { severally } from './severally.ts';
 import { SuspendedSearches } from '../suspended-searches.ts';
 
@@ -47,8 +48,8 @@ export interface RunOptions {
   forMerging?: boolean;
   /** The hits of the first page, where the window begins there but spans several pages. */
   firstPage?: number | undefined;
-  /** Heads include the positions of hits. */
-  hitSpans?: boolean;
+  /** Responses are changed before they are written. */
+  keepsPage?: boolean;
 }
 
 export interface SearchLoad {
@@ -147,11 +148,11 @@ export class LocalSearch {
     uid: string,
     params: SearchRequest,
     caller: SearchCaller,
-    { hitSpans }: RunOptions = {},
+    { keepsPage }: RunOptions = {},
   ): Promise<SearchResponse> {
     return this.#queue.run((permit) => {
       const find = (): SearchedIndex => this.#entry(uid);
-      const more = { responseBytesMax: this.#limits.responseBytes, hitSpans };
+      const more = { responseBytesMax: this.#limits.responseBytes, keepsPage };
       return this.#one(permit, { uid, find, params }, more, caller);
     }, caller);
   }
@@ -160,7 +161,7 @@ export class LocalSearch {
   async #one(
     permit: Permit,
     asked: Asked<SearchRequest>,
-    extras: { responseBytesMax: number; indexUid?: string; hitSpans: boolean | undefined },
+    extras: { responseBytesMax: number; indexUid?: string; keepsPage: boolean | undefined },
     caller: SearchCaller,
   ): Promise<SearchResponse> {
     const { uid, find, params } = asked;
@@ -168,50 +169,68 @@ export class LocalSearch {
     const metadata = caller.includeMetadata ? metadataOf(uid, entry, params) : undefined;
     checkReranker(entry, params);
     const reranking = rerankingOf(params);
-    const plain = reranking === null ? params : { ...params, ...reranking.wide };
-    const more = { ...extras, requestUid: uuidV7(), metadata, ...reranking?.extras };
+    const more = {
+      ...extras,
+      requestUid: uuidV7(),
+      metadata,
+      ...(reranking !== null && { keepsPage: true, reranked: reranking.documents }),
+    };
     const deadline = this.#deadlineOf(uid);
-    const found = await this.#withVector(permit, { ...asked, params: plain }, caller, (vector) => {
-      const request = planSearch(plain, this.#features(), more, vector);
+    const found = await this.#withVector(permit, asked, caller, (vector) => {
+      const request = planSearch(params, this.#features(), more, vector);
       return withEngineText(request, (text) => find().handle.search(text, caller.signal));
     });
     if (found.head.degraded) Atomics.add(this.#degraded, 0, 1);
-    const response =
-      reranking === null
-        ? found
-        : await permit.away(() => this.#reranked(uid, reranking, found, deadline, caller));
+    const { sources, ...head } = found.head;
+    const result = sources === undefined ? found : { ...found, head };
+    const response = withPage(this.#registry.native, result, caller.signal);
+    if (reranking !== null) {
+      await permit.away(() =>
+        this.#rerankPage(uid, reranking, response.page!, sources, deadline, caller),
+      );
+    }
     return metadata === undefined ? response : { ...response, queryUids: [metadata.queryUid] };
   }
 
   /**
-   * The page with its documents in the order of the reranker. It stays as it is if too much memory
-   * is held: searches hold their results, without a permit, for as long as a service takes.
+   * Puts the documents of a page into the order of the reranker. They stay as they are if too much
+   * memory is held: searches hold their pages, without a permit, for as long as a service takes.
+   * @param sources absent: there is nothing to put into order
    */
-  async #reranked(
+  async #rerankPage(
     uid: string,
-    reranking: Reranking,
-    found: EngineResult,
+    { model, q }: Reranking,
+    page: Page,
+    sources: Uint8Array | undefined,
     deadline: number,
     { signal }: SearchCaller,
-  ): Promise<EngineResult> {
-    const { model, q } = reranking;
-    const { sources } = found.head;
-    if (sources === undefined || hitsOf(found) < 2) return rerankedResponse(found, reranking, []);
-    const bytes = found.bytes.length + sources.length;
+  ): Promise<void> {
+    if (sources === undefined) return page.reorder([]);
+    const bytes = page.bytes + sources.length;
     const { rerankingBytes = RERANKING_BYTES_MAX } = this.#limits;
     if (this.#rerankingBytes > 0 && this.#rerankingBytes + bytes > rerankingBytes) {
-      return rerankedResponse(found, reranking, null);
+      return page.reorder(null);
     }
     const canceling = new AbortController();
     signal.onAbort(() => canceling.abort());
     this.#rerankingBytes += bytes;
     try {
       const query = { q, sources };
-      const scores = await this.#rerank(uid, model, query, deadline, canceling.signal);
-      return rerankedResponse(found, reranking, scores);
+      await page.reorder(await this.#rerank(uid, model, query, deadline, canceling.signal));
+    } catch (error) {
+      page.drop();
+      throw error;
     } finally {
       this.#rerankingBytes -= bytes;
     }
+  }
+
+  /** See {@link written}. */
+  written(
+    responses: readonly SearchResponse[],
+    extra: (position: number) => string,
+  ): Promise<SearchResponse[]> {
+    return written(responses, extra, this.#limits);
   }
 
   facetSearch(
@@ -236,15 +255,20 @@ export class LocalSearch {
     }, caller);
   }
 
-  similar(uid: string, params: SimilarRequest, caller: SearchCaller): Promise<EngineResult> {
-    return this.#queue.run(() => {
-      const { responseBytes: responseBytesMax } = this.#limits;
+  similar(
+    uid: string,
+    params: SimilarRequest,
+    caller: SearchCaller,
+    { keepsPage }: RunOptions = {},
+  ): Promise<SearchResponse> {
+    return this.#queue.run(async () => {
+      const more = { responseBytesMax: this.#limits.responseBytes, keepsPage };
       const filter = caller.access.tenantFilter(uid);
-      const request = planSimilar(params, this.#features(), filter, { responseBytesMax });
+      const request = planSimilar(params, this.#features(), filter, more);
       const response = withEngineText(request, (text) =>
         this.#entry(uid).handle.similar(text, caller.signal),
       );
-      return resultFrom(uid, response);
+      return withPage(this.#registry.native, await resultFrom(uid, response), caller.signal);
     }, caller);
   }
 
@@ -361,7 +385,7 @@ export class LocalSearch {
     position: number,
     responseBytesMax: number,
     caller: SearchCaller,
-    { hitSpans }: RunOptions,
+    { keepsPage }: RunOptions,
   ): Promise<SearchResponse> {
     const { indexUid, federationOptions: _, ...params } = query;
     const find = (): SearchedIndex => this.#entryOfQuery(indexUid, position);
@@ -371,7 +395,7 @@ export class LocalSearch {
       const response = await this.#one(
         permit,
         asked,
-        { indexUid, responseBytesMax, hitSpans },
+        { indexUid, responseBytesMax, keepsPage },
         caller,
       );
       return { ...response, durationMs: performance.now() - begun };
@@ -385,7 +409,7 @@ export class LocalSearch {
     queries: readonly MultiSearchQuery[],
     federation: Federation,
     caller: SearchCaller,
-    { forMerging, firstPage, hitSpans }: RunOptions,
+    { forMerging, firstPage, keepsPage }: RunOptions,
   ): Promise<SearchResponse> {
     const vectors = await this.#vectorsOf(permit, queries);
     const entries = queries.map(({ indexUid }, position) => this.#entryOfQuery(indexUid, position));
@@ -400,7 +424,7 @@ export class LocalSearch {
     const { responseBytes: responseBytesMax } = this.#limits;
     const more = {
       ...{ requestUid: uuidV7(), responseBytesMax, otherIndexes },
-      ...{ metadata, hitSpans, forMerging, firstPage },
+      ...{ metadata, keepsPage, forMerging, firstPage },
     };
     const request = planFederated(federation, queries, this.#features(), more, vectors);
     const held: SearchedHandle[] = [];
@@ -416,9 +440,10 @@ export class LocalSearch {
       }
       const { native } = this.#registry;
       const text = await jsonText(request);
-      const response = await cancelable(native, caller.signal, (cancelId) =>
+      const result = await cancelable(native, caller.signal, (cancelId) =>
         native.federatedSearch(numbers, text, cancelId),
       );
+      const response = withPage(native, result, caller.signal);
       if (response.head.degraded) Atomics.add(this.#degraded, 0, 1);
       return metadata === undefined
         ? response

@@ -52,6 +52,8 @@ interface WholeOptions {
   shownUid?: string;
   /** Hits do not name the server they are from. */
   hidesOrigin?: boolean;
+  /** The response is changed before it is written. */
+  keepsPage?: boolean | undefined;
 }
 
 /** A query with its position in the request. */
@@ -93,11 +95,11 @@ export class NetworkSearch {
     uid: string,
     params: SearchRequest,
     caller: SearchCaller,
-    hidesOrigin = false,
+    shown: WholeOptions,
   ): Promise<SearchResponse> {
     const { useNetwork: _, ...plain } = params;
     try {
-      return await this.#list(uid, plain, caller, { hidesOrigin });
+      return await this.#list(uid, plain, caller, shown);
     } catch (error) {
       throw ofWhole(error);
     }
@@ -165,16 +167,22 @@ export class NetworkSearch {
     return new Map(this.#services.fanOut.others.map((name) => [name, question]));
   }
 
-  similar(uid: string, params: SimilarRequest, caller: SearchCaller): Promise<EngineResult> {
+  similar(
+    uid: string,
+    params: SimilarRequest,
+    caller: SearchCaller,
+    options: RunOptions,
+  ): Promise<SearchResponse> {
     const { useNetwork: _, ...plain } = params;
-    return this.#holding(caller, (holding) => this.#similar(uid, plain, holding));
+    return this.#holding(caller, (holding) => this.#similar(uid, plain, holding, options));
   }
 
   async #similar(
     uid: string,
     params: Omit<SimilarRequest, 'useNetwork'>,
     caller: Holding,
-  ): Promise<EngineResult> {
+    { keepsPage }: RunOptions,
+  ): Promise<SearchResponse> {
     const { id, embedder, offset = 0, limit = LIMIT_DEFAULT, ...shown } = params;
     const begun = performance.now();
     const vectors = await this.#services.documents.embeddings(
@@ -208,8 +216,9 @@ export class NetworkSearch {
       ...{ ...about, shape: 'similar', window: windowOf(federation) },
       target: { id, offset, limit, hasEmbeddings: vectors.length > 0, totalMax },
       processingTimeMs: Math.floor(performance.now() - begun),
+      keepsPage,
     };
-    return this.#services.merger.merge(merging, responses);
+    return this.#services.merger.merge(merging, responses, caller.signal);
   }
 
   async federated(
@@ -222,7 +231,9 @@ export class NetworkSearch {
     if (asksOthers(queries)) {
       return isGiven(groupBy)
         ? this.#federatedGroups(queries, federation, groupBy as Grouping, caller)
-        : this.#holding(caller, (holding) => this.#federated(queries, federation, holding));
+        : this.#holding(caller, (holding) =>
+            this.#federated(queries, federation, holding, options.keepsPage),
+          );
     }
     const positioned = queries.map((query, n) => ({
       query,
@@ -239,6 +250,7 @@ export class NetworkSearch {
     queries: readonly MultiSearchQuery[],
     federation: Federation,
     caller: Holding,
+    keepsPage = false,
   ): Promise<SearchResponse> {
     const { about, responses } = await this.#ask(queries, federation, caller);
     const { facetsByIndex, mergeFacets, distinct } = federation;
@@ -249,8 +261,9 @@ export class NetworkSearch {
       showsMetadata: caller.includeMetadata,
       faceting: Object.fromEntries(uids.map((uid) => [uid, this.#facetingOf(uid)])),
       mergeFacets,
+      keepsPage,
     };
-    return this.#services.merger.merge(merging, responses);
+    return this.#services.merger.merge(merging, responses, caller.signal);
   }
 
   /** The groups of a federated search with some queries for other servers. */
@@ -322,7 +335,10 @@ export class NetworkSearch {
     const { useNetwork, federationOptions: _, indexUid, ...params } = query;
     if (useNetwork === true) {
       const begun = performance.now();
-      const response = await this.#list(indexUid, params, caller, { shownUid: indexUid });
+      const response = await this.#list(indexUid, params, caller, {
+        shownUid: indexUid,
+        keepsPage: options.keepsPage,
+      });
       return { ...response, durationMs: performance.now() - begun };
     }
     const [response] = await this.#search.separate([{ ...params, indexUid }], caller, options);
@@ -336,9 +352,10 @@ export class NetworkSearch {
     caller: SearchCaller,
     shown: WholeOptions,
   ): Promise<SearchResponse> {
-    const run = (query: SearchRequest) =>
-      this.#holding(caller, (holding) => this.#whole(uid, query, holding, shown));
+    const run = (query: SearchRequest, options = shown) =>
+      this.#holding(caller, (holding) => this.#whole(uid, query, holding, options));
     if (!isGiven(groupBy)) return run(params);
+    const apart = { ...shown, keepsPage: false };
     const grouping = groupBy as Grouping;
     const { facets, ...base } = await this.#search.embeddedOrWords(uid, params);
     return this.#groups(grouping, caller, {
@@ -346,10 +363,11 @@ export class NetworkSearch {
       isHybrid: searchKind(base) === 'hybrid',
       best: (withFacets) => {
         const query = { ...showing(base, grouping.attribute), ...bestHits(grouping) };
-        return run(withFacets ? { ...query, facets: facets! } : query);
+        return run(withFacets ? { ...query, facets: facets! } : query, apart);
       },
-      among: (condition) => run({ ...among(base, condition), page: 1, hitsPerPage: grouping.hits }),
-      facets: () => run({ ...base, facets: facets!, page: 1, hitsPerPage: 0 }),
+      among: (condition) =>
+        run({ ...among(base, condition), page: 1, hitsPerPage: grouping.hits }, apart),
+      facets: () => run({ ...base, facets: facets!, page: 1, hitsPerPage: 0 }, apart),
       start: [
         ...(shown.shownUid === undefined ? [] : [`"indexUid":${JSON.stringify(shown.shownUid)}`]),
         `"hits":[],"query":${JSON.stringify(base.q ?? '')}`,
@@ -363,7 +381,7 @@ export class NetworkSearch {
     uid: string,
     params: SearchRequest,
     caller: Holding,
-    { shownUid, hidesOrigin = false }: WholeOptions,
+    { shownUid, hidesOrigin = false, keepsPage }: WholeOptions,
   ): Promise<SearchResponse> {
     // Pins are for one index; a merged list has none.
     const { pins: _, ...unpinned } = params as SearchRequest & { pins?: unknown };
@@ -384,8 +402,9 @@ export class NetworkSearch {
       ...(hasFacets ? { facetsOf: uid, faceting: { [uid]: this.#facetingOf(uid) } } : {}),
       ...{ halves: halvesOf(query), showsMetadata: caller.includeMetadata },
       showsOrigin: !hidesOrigin,
+      keepsPage,
     };
-    return this.#services.merger.merge(merging, responses);
+    return this.#services.merger.merge(merging, responses, caller.signal);
   }
 
   /** Queries this server and others concurrently. */

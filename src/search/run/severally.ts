@@ -1,6 +1,6 @@
 import { pauser } from '../../base/pauser.ts';
 import { responseTooLarge, isResponseTooLarge, type RequestLimits } from '../../contract/limits.ts';
-import type { SearchResponse } from '../response.ts';
+import { type SearchResponse, sizeOf } from '../response.ts';
 import type { SearchCaller } from '../caller.ts';
 
 /**
@@ -37,7 +37,7 @@ export async function severally(
       try {
         const response = await run(position, bytesLeft);
         responses[position] = response;
-        bytesLeft -= response.bytes.length;
+        bytesLeft -= sizeOf(response);
         if (bytesLeft < 0) throw responseTooLarge(limits);
       } catch (error) {
         // Report the limit of the request, not what the other responses have left of it.
@@ -47,6 +47,9 @@ export async function severally(
     }
   };
   await Promise.all(Array.from({ length: Math.min(count, atOnce) }, runSome));
-  if (failed < count) throw failure;
+  if (failed < count) {
+    for (const response of responses) response?.page?.drop();
+    throw failure;
+  }
   return responses;
 }

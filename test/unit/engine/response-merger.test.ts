@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { NEVER_CANCELED } from '../../../src/base/cancel-signal.ts';
 import { MalformedJson } from '../../../src/base/json-scanner.ts';
 import { loadAddon } from '../../../src/engine/addon.ts';
 import { ResponseMerger } from '../../../src/engine/response-merger.ts';
@@ -38,10 +39,10 @@ describe('responses of servers of a network', function () {
   it('are merged once', async () => {
     const response = await merger.read(json({ hits: [], estimatedTotalHits: 3 }));
     const { estimatedTotalHits } = JSON.parse(
-      (await merger.merge(about, [response])).bytes.toString(),
+      (await merger.merge(about, [response], NEVER_CANCELED)).bytes.toString(),
     );
     assert.equal(estimatedTotalHits, 3);
-    await assert.rejects(merger.merge(about, [response]), /merged already/);
+    await assert.rejects(merger.merge(about, [response], NEVER_CANCELED), /merged already/);
   });
 
   it(`of ${VALUES} facet values leave the event loop free`, async () => {
@@ -68,7 +69,7 @@ describe('responses of servers of a network', function () {
     const faceting = { sortFacetValuesBy: { '*': 'count' }, maxValuesPerFacet: 2 };
     const read = await iterationsOf(merger.read(federated));
     const request = { ...about, faceting: { i: faceting } };
-    const merged = await iterationsOf(merger.merge(request, [read.value]));
+    const merged = await iterationsOf(merger.merge(request, [read.value], NEVER_CANCELED));
     const readHits = await iterationsOf(merger.readFacetHits(facetHits));
     const facets = { facetName: 'n', facetQuery: null, faceting, processingTimeMs: 0 };
     const mergedHits = await iterationsOf(
