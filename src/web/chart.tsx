@@ -49,7 +49,7 @@ export function Chart(props: ChartProps): JSX.Element {
       ? 'nothing yet'
       : `from ${show(Math.min(...known))} to ${show(Math.max(...known))}, last ${show(known.at(-1)!)}`;
   return (
-    <figure>
+    <figure class="panel">
       <figcaption>{title}</figcaption>
       <div class="chart">
         <p class="axis" aria-hidden="true">
@@ -64,7 +64,7 @@ export function Chart(props: ChartProps): JSX.Element {
           preserveAspectRatio="none"
         >
           {[0, 0.5, 1].map((part) => (
-            <path key={part} class="grid" d={`M0 ${part * HEIGHT}H${WIDTH}`} />
+            <path key={part} d={`M0 ${part * HEIGHT}H${WIDTH}`} />
           ))}
           {bars ? <Bars values={values} top={top} /> : <Course values={known} top={top} />}
         </svg>
@@ -75,7 +75,7 @@ export function Chart(props: ChartProps): JSX.Element {
           </p>
         )}
       </div>
-      <small>{range}</small>
+      <small class="count">{range}</small>
     </figure>
   );
 }

@@ -13,7 +13,7 @@ export function CheckList({ values, chosen, onChoose, text }: CheckListProps): J
   const check = (value: string, on: boolean): void =>
     onChoose(on ? [...chosen, value] : chosen.filter((one) => one !== value));
   return (
-    <ul>
+    <ul class="checks">
       {values.map((value) => (
         <li key={value}>
           <label>

@@ -48,7 +48,7 @@ export function Dialog({ title, dirty = false, onClose, children }: DialogProps)
 
 function Discard(props: { onKeep(): void; onDiscard(): void }): JSX.Element {
   return (
-    <div class="discard" role="alert">
+    <div class="warning" role="alert">
       <p>What you typed is not saved.</p>
       <p class="buttons">
         <button type="button" class="danger" onClick={props.onDiscard}>

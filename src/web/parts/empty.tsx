@@ -11,7 +11,7 @@ interface Props {
 /** Shown where there is nothing yet: says what belongs here and how it gets here. */
 export function Empty({ icon, title, children }: Props): JSX.Element {
   return (
-    <div class="empty">
+    <div class="card empty">
       <Icon name={icon} />
       <h2>{title}</h2>
       {children}

@@ -18,7 +18,7 @@ export function Menu({ title, children }: Props): JSX.Element {
   return (
     <details ref={element} class="menu" onToggle={() => setOpen(element.current!.open)}>
       <summary class="button">{title}</summary>
-      {children}
+      <div class="card">{children}</div>
     </details>
   );
 }

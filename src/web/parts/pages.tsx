@@ -12,7 +12,7 @@ export function Pages({ page, pages, onPage }: PagesProps): JSX.Element | null {
   const near = [1, page - 2, page - 1, page, page + 1, page + 2, pages];
   const shown = [...new Set(near.filter((one) => one >= 1 && one <= pages))].sort((a, b) => a - b);
   return (
-    <nav class="pages" aria-label="Pages of results">
+    <nav class="buttons" aria-label="Pages of results">
       <button type="button" disabled={page <= 1} onClick={() => onPage(page - 1)}>
         Previous
       </button>

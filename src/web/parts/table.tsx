@@ -27,7 +27,7 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
   const { label, columns, rows, keyOf, class: more = '', rowClass } = props;
   const naming = columns.find(({ names }) => names) ?? columns[0];
   return (
-    <div class={`wide ${more}`} tabIndex={0} role="region" aria-label={label}>
+    <div class={`card wide ${more}`} tabIndex={0} role="region" aria-label={label}>
       <table>
         <thead>
           <tr>

@@ -17,6 +17,7 @@ export function KeyForm({ message, onKey }: Props): JSX.Element {
         <Logo /> Gannet
       </h1>
       <form
+        class="panel"
         onSubmit={(event) => {
           event.preventDefault();
           if (typed !== '') onKey(typed);

@@ -87,7 +87,7 @@ function Found({ id, commands, at, onPoint, onOpen }: FoundProps): JSX.Element {
   const chosen = useRef<HTMLLIElement>(null);
   useEffect(() => chosen.current?.scrollIntoView({ block: 'nearest' }), [at]);
   return (
-    <ul id={id} role="listbox" aria-label="Results">
+    <ul class="found" id={id} role="listbox" aria-label="Results">
       {commands.map((command, position) => (
         <li
           key={command.href}

@@ -90,7 +90,7 @@ function Group({ name, views, view }: GroupProps): JSX.Element | null {
       <p class="group" id={id}>
         {name}
       </p>
-      <ul aria-labelledby={id}>
+      <ul class="links" aria-labelledby={id}>
         {views.map((one) => (
           <li key={one.name} class={one.isFirst ? 'first' : ''}>
             <a href={viewHref(one.name)} aria-current={one.name === view.name ? 'page' : undefined}>

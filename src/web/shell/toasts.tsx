@@ -25,13 +25,13 @@ export function Toasts(): JSX.Element {
   return (
     <div class="toasts" role="status">
       {notice === null ? null : (
-        <div class={`toast ${notice.kind}`}>
+        <div class={`card toast ${notice.kind}`}>
           {notice.kind === 'working' ? (
             <i class="spinner" />
           ) : (
             <Icon name={notice.kind === 'done' ? 'check' : 'alert'} />
           )}
-          <span>{notice.text}</span>
+          <span class="grow">{notice.text}</span>
           {notice.kind === 'working' ? null : (
             <button type="button" class="quiet" aria-label="Dismiss" onClick={() => notify(null)}>
               <Icon name="close" />

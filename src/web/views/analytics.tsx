@@ -161,7 +161,7 @@ function Charts({ range, days }: ChartsProps): JSX.Element {
   if (value === undefined)
     return error === null ? <Skeleton rows={2} /> : <Problem error={error} />;
   return (
-    <div class="charts">
+    <div class="grid">
       {chart('Searches by day', count, ({ searches }) => searches)}
       {chart('Clicks by day', count, ({ clicks }) => clicks)}
       {chart(
@@ -223,7 +223,7 @@ function FigureList({ whole, before }: FigureListProps): JSX.Element {
     <Figure name={name} value={count(whole[field])} note={change(whole[field], before?.[field])} />
   );
   return (
-    <dl class="figures">
+    <dl class="panel figures">
       {figure('Searches', 'searches')}
       {figure('Without results', 'searchesWithoutResults')}
       {figure('Clicks', 'clicks')}

@@ -467,8 +467,8 @@ function QuestionForm(props: QuestionProps): JSX.Element {
 
 function TurnCard({ turn: { question, parts, errors } }: { turn: Turn }): JSX.Element {
   return (
-    <article class="turn">
-      <h2>{question}</h2>
+    <article class="panel">
+      <h2 class="said">{question}</h2>
       {parts.map((part, position) =>
         part.kind === 'text' ? (
           <p key={position} class="said">
@@ -503,7 +503,7 @@ function SearchPart({ search }: { search: ChatSearch }): JSX.Element {
     );
   }
   return (
-    <details class="sources">
+    <details>
       <summary>
         {words}: {counted(sources.length, 'source')}
       </summary>

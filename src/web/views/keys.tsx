@@ -40,9 +40,9 @@ export function KeysView(): JSX.Element {
       <Outcome action={action} />
       <Problem error={loaded.error} />
       {loaded.value === undefined && loaded.error === null ? <Skeleton /> : null}
-      <ul class="keys" aria-label="Keys">
+      <ul class="card list" aria-label="Keys">
         {loaded.value?.map((key) => (
-          <li key={key.uid}>
+          <li key={key.uid} class="row">
             <KeyRow
               keyRecord={key}
               onEdit={() => setOpen({ kind: 'edit', key })}

@@ -116,7 +116,7 @@ function Lines({ lines }: { lines: readonly LogLine[] }): JSX.Element {
         {count(shown.length)} of {counted(kept.length, 'line')}; the last {count(LINES_MAX)} are
         kept.{held === null || waiting <= 0 ? '' : ` ${count(waiting)} more since the pause.`}
       </p>
-      <div ref={end} class="log" tabIndex={0} role="log" aria-label="Log">
+      <div ref={end} class="card log" tabIndex={0} role="log" aria-label="Log">
         {shown.map(({ number, time, level: own, module, text }) => (
           <p key={number} class={own}>
             <span>{time}</span> <strong>{own}</strong> <span>{module}</span> {text}

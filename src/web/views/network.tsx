@@ -405,7 +405,7 @@ function Moves(): JSX.Element {
       <Outcome action={action} />
       {rights.has('tasks') ? <RunningMoves /> : null}
       <Problem error={moves.error} />
-      <ul class="tasks" aria-label="Moves">
+      <ul class="card list tasks" aria-label="Moves">
         {moves.value?.results.map((task) => (
           <MoveRow key={task.uid} task={task} />
         ))}

@@ -109,7 +109,7 @@ export function RulesView(): JSX.Element {
           </p>
         </Empty>
       ) : null}
-      <ul class="cards" aria-label="Rules">
+      <ul class="grid" aria-label="Rules">
         {rules?.results.map((rule) => (
           <li key={rule.uid}>
             <RuleCard rule={rule} onOpen={setOpen} />
@@ -195,7 +195,7 @@ function RuleCard({ rule, onOpen }: { rule: Rule; onOpen(open: Open): void }): J
   const { uid, description, precedence, active, actions } = rule;
   const conditions = conditionWords(rule, moment);
   return (
-    <article>
+    <article class="panel">
       <h2>{uid}</h2>
       {description === undefined ? null : <p>{description}</p>}
       <dl>

@@ -167,7 +167,7 @@ function Found(props: FoundProps): JSX.Element {
   const { index, state, result, loading, comparison, onChange, onCompare } = props;
   const [display, setDisplay] = useDisplay(index.uid);
   return (
-    <section aria-label="Results" aria-busy={loading}>
+    <section class="grow" aria-label="Results" aria-busy={loading}>
       <Toolbar
         uid={index.uid}
         state={state}

@@ -94,7 +94,7 @@ function FeatureList(): JSX.Element {
       <h2>Experimental features</h2>
       <Problem error={features.error} />
       <Outcome action={action} />
-      <ul class="features">
+      <ul class="grid facet">
         {Object.entries(features.value ?? {}).map(([name, on]) => (
           <li key={name}>
             <label>

@@ -188,7 +188,7 @@ function Contents({ groups }: { groups: Groups }): JSX.Element {
           <button type="button" class="quiet" onClick={() => show(`group-${group}`)}>
             {group}
           </button>
-          <ul>
+          <ul class="links">
             {names.map((name) => (
               <li key={name}>
                 <button type="button" class="quiet" onClick={() => show(`setting-${name}`)}>
@@ -236,8 +236,8 @@ function Setting(props: SettingProps): JSX.Element {
   const fields = Object.keys(stats?.indexes[uid]?.fieldDistribution ?? {});
   const [short, sentence] = COST_WORDS[costOf([name], { [name]: schema ?? {} })];
   return (
-    <section id={`setting-${name}`} class="setting" aria-label={spaced(name)}>
-      <div>
+    <section id={`setting-${name}`} class="card panel setting" aria-label={spaced(name)}>
+      <div class="about">
         <h3>
           {spaced(name)} {changed ? <span class="state processing">changed</span> : null}
         </h3>
@@ -302,7 +302,7 @@ function SaveBar({ uid, drafted }: BarProps): JSX.Element {
     action.run(() => finish(client, 'PATCH', pathOf(['indexes', to, 'settings']), others));
   };
   return (
-    <div class="save-bar" role="region" aria-label="Changes">
+    <div class="card save-bar" role="region" aria-label="Changes">
       <Outcome action={action} />
       <p class="buttons">
         <span class="what">

@@ -53,7 +53,7 @@ export function StatisticsView(): JSX.Element {
         <>
           <Totals stats={stats} documents={last?.documents ?? 0} />
           <DiskUse stats={stats} />
-          <div class="charts">
+          <div class="grid">
             <Chart
               title="Number of documents since this view was opened"
               values={samples.map(({ documents }) => documents)}
@@ -75,7 +75,7 @@ export function StatisticsView(): JSX.Element {
 
 function Totals({ stats, documents }: { stats: Stats; documents: number }): JSX.Element {
   return (
-    <dl class="figures">
+    <dl class="panel figures">
       <Figure name="Documents" value={count(documents)} />
       <Figure name="Indexes" value={count(Object.keys(stats.indexes).length)} />
       <Figure name="On disk" value={size(stats.databaseSize)} />

@@ -63,7 +63,7 @@ export function TasksView(): JSX.Element {
       <Problem error={tasks.error} />
       <p class="note">{page === undefined ? '' : counted(page.total, 'task')}</p>
       {page === undefined ? <Skeleton /> : null}
-      <ul class="tasks" aria-label="Tasks">
+      <ul class="card list tasks" aria-label="Tasks">
         {page?.results.map((task) => (
           <TaskRow
             key={task.uid}

@@ -43,7 +43,7 @@ export function WebhooksView(): JSX.Element {
           <p>Create one to have a URL notified whenever tasks finish.</p>
         </Empty>
       ) : null}
-      <ul class="cards" aria-label="Webhooks">
+      <ul class="grid" aria-label="Webhooks">
         {loaded.value?.results.map((webhook) => (
           <li key={webhook.uuid}>
             <Card webhook={webhook} onEdit={setEditing} onDelete={setDeleting} />
@@ -93,7 +93,7 @@ interface CardProps {
 
 function Card({ webhook, onEdit, onDelete }: CardProps): JSX.Element {
   return (
-    <article>
+    <article class="panel">
       <h2>{webhook.url}</h2>
       <dl>
         {Object.entries(webhook.headers ?? {}).map(([name, value]) => (

@@ -19,7 +19,7 @@ export function EditorHints({ uid, text, own }: Props): JSX.Element {
   const present = typeof document === 'object' && document !== null ? document : {};
   const missing = Object.entries(fields).filter(([name]) => !Object.hasOwn(present, name));
   return (
-    <div class="hints" role="status">
+    <div role="status">
       {document === undefined ? <p class="note">This is not valid JSON yet.</p> : null}
       {unknownFields(document, fields).map(({ name, meant }) => (
         <p key={name} class="warning">

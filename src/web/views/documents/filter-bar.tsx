@@ -14,7 +14,7 @@ export function FilterBar({ filter, onFilter }: Props): JSX.Element {
   useEffect(() => setTyped(filter), [filter]);
   return (
     <form
-      class="row grow"
+      class="row long"
       onSubmit={(event) => {
         event.preventDefault();
         onFilter(typed.trim());

@@ -323,7 +323,7 @@ function FileField({ input, file, onChoose }: FileFieldProps): JSX.Element {
   const [over, setOver] = useState(false);
   return (
     <div
-      class={over ? 'drop over' : 'drop'}
+      class={over ? 'card drop over' : 'card drop'}
       onDragOver={(event) => {
         event.preventDefault();
         setOver(true);

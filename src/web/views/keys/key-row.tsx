@@ -18,7 +18,7 @@ export function KeyRow({ keyRecord, onEdit, onDelete }: Props): JSX.Element {
   const isPast = expiresAt !== null && Date.parse(expiresAt) < Date.now();
   return (
     <>
-      <div>
+      <div class="grow">
         <h2>
           {title} <span class="state">{purposeOf(actions)}</span>
           {isPast ? <span class="state failed">expired</span> : null}
@@ -31,7 +31,7 @@ export function KeyRow({ keyRecord, onEdit, onDelete }: Props): JSX.Element {
             ? 'never expires'
             : `${isPast ? 'expired' : 'expires'} ${moment(expiresAt)}`}
         </p>
-        <p class="secret">
+        <p class="buttons">
           <code>{shown ? key : '••••••••••••'}</code>
           <button type="button" class="quiet" onClick={() => setShown(!shown)}>
             {shown ? 'Hide' : 'Show'}

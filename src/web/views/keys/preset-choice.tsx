@@ -26,7 +26,7 @@ export function PresetChoice({ chosen, onChoose }: Props): JSX.Element {
       <legend>What is it for?</legend>
       <div class="presets">
         {options.map(({ name, title, about, icon }) => (
-          <label key={name}>
+          <label key={name} class="card">
             <input
               type="radio"
               name="preset"

@@ -145,7 +145,7 @@ function Side(props: SideProps): JSX.Element {
       {result?.hits.length === 0 ? (
         <p class="note">Nothing was found with these parameters.</p>
       ) : null}
-      <ol class="hits compact">
+      <ol class="card list hits compact">
         {result?.hits.slice(0, HITS_PER_PAGE).map((hit, at) => (
           <ComparedHit
             key={at}

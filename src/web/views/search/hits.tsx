@@ -32,7 +32,7 @@ export function Hits(props: HitsProps): JSX.Element {
   if (display.layout === 'table') return <HitTable {...props} />;
   const Row = display.layout === 'compact' ? CompactHit : ComfortableHit;
   return (
-    <ol class={`hits ${display.layout}`} start={first}>
+    <ol class={`card list hits ${display.layout}`} start={first}>
       {hits.map((hit, position) => (
         <li key={`${String(hit[index.primaryKey ?? ''] ?? '')}:${position}`}>
           <Row {...props} hit={hit} />
@@ -93,7 +93,7 @@ function ComfortableHit(props: HitProps): JSX.Element {
   return (
     <article>
       <Image hit={hit} display={display} />
-      <div class="hit">
+      <div class="hit grow">
         <header>
           {title === undefined ? null : (
             <h3>

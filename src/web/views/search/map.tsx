@@ -91,7 +91,7 @@ export function PointMap(props: Props): JSX.Element | null {
     if (cluster.members.length > 1) setMoved(viewAt(cluster, view.height / 3));
   };
   return (
-    <figure class="map-of">
+    <figure class="panel">
       <Problem error={loaded.error} />
       <div
         class="map-view"
@@ -285,7 +285,7 @@ function Dot({ x, y, cluster, name, onOpen }: DotProps): JSX.Element {
 function Buttons({ view, onMove }: { view: View; onMove(view: View | null): void }): JSX.Element {
   const zoom = (by: number): void => onMove(viewAt(centreOf(view), view.height * by));
   return (
-    <div class="map-buttons">
+    <div class="buttons">
       <button type="button" aria-label="Move closer" title="Move closer" onClick={() => zoom(0.5)}>
         +
       </button>

@@ -31,7 +31,7 @@ export function Toolbar(props: Props): JSX.Element {
   const { uid, state, hits, display, onDisplay, comparing, onCompare } = props;
   const [open, setOpen] = useState<'fields' | 'request' | null>(null);
   return (
-    <div class="tools">
+    <div class="buttons">
       <div class="segments" role="group" aria-label="Layout">
         {LAYOUTS.map((layout) => (
           <button

@@ -28,7 +28,7 @@ export function Reasons({ hit }: { hit: Hit }): JSX.Element {
       {details !== undefined && reasons.length === 0 ? (
         <p>The query is empty, so no ranking rule was applied.</p>
       ) : null}
-      <ol class="reasons">
+      <ol>
         {reasons.map(({ rule, words, score: part }) => (
           <li key={rule}>
             <strong>{rule}</strong> {words}

@@ -31,7 +31,7 @@ export function DiskUse({ stats }: { stats: Stats }): JSX.Element {
     used: Math.max(0, usedDatabaseSize - sum(({ usedIndexSize }) => usedIndexSize)),
   };
   return (
-    <section class="disk" aria-label="Disk use">
+    <section aria-label="Disk use">
       <h2>Disk use</h2>
       <p class="note">
         What is not in use is free space in files; the next writes fill it, or a merge removes it.
@@ -84,7 +84,7 @@ function columnsOf(all: number, onOpen: (uid: string) => void): readonly TableCo
     {
       title: 'Share',
       cell: ({ bytes, used }) => (
-        <span class="share">
+        <span class="number">
           <svg class="bar" viewBox="0 0 1 1" preserveAspectRatio="none" aria-hidden="true">
             <rect class="held" width={share(bytes)} height="1" />
             <rect class="used" width={share(used)} height="1" />

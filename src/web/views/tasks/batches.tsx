@@ -15,7 +15,7 @@ const BATCHES_SHOWN = 20;
 export function Batches(): JSX.Element {
   const [open, setOpen] = useState(false);
   return (
-    <details class="fold" onToggle={(event) => setOpen(event.currentTarget.open)}>
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>Batches: tasks that ran together</summary>
       {open ? <BatchList /> : null}
     </details>
@@ -36,10 +36,10 @@ function BatchList(): JSX.Element {
   return (
     <>
       <Problem error={batches.error} />
-      <ul class="tasks" aria-label="Batches">
+      <ul class="card list tasks" aria-label="Batches">
         {batches.value?.results.map((batch) => (
           <li key={batch.uid}>
-            <details>
+            <details class="grow">
               <summary>
                 <span class="what">
                   <strong>{Object.keys(batch.stats.types).map(typeWords).join(', ')}</strong>

@@ -17,7 +17,7 @@ export function Failure({ task, onRetry }: Props): JSX.Element | null {
   const needsFile = type === 'documentAdditionOrUpdate' && error !== null && indexUid !== null;
   if (error === null && retry === null) return null;
   return (
-    <div class="failure">
+    <div>
       {error === null ? null : (
         <>
           <p class="problem">

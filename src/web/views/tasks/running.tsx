@@ -30,7 +30,7 @@ export function Running({ batches }: { batches: readonly Batch[] }): JSX.Element
   return (
     <section aria-label="Running">
       {batches.map(({ uid, progress, stats }) => (
-        <article key={uid}>
+        <article class="panel" key={uid}>
           <h2>
             Batch {uid}: {counted(stats.totalNbTasks, 'task')}
           </h2>

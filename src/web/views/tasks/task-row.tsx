@@ -25,7 +25,7 @@ export function TaskRow({ task, progress, onCancel, onRetry }: Props): JSX.Eleme
   const effect = effectWords(task);
   return (
     <li>
-      <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <details class="grow" onToggle={(event) => setOpen(event.currentTarget.open)}>
         <summary>
           <span class={`state ${status}`}>{status}</span>
           <span class="what">
@@ -50,7 +50,7 @@ export function TaskRow({ task, progress, onCancel, onRetry }: Props): JSX.Eleme
           <>
             <Failure task={task} onRetry={onRetry} />
             <Moments task={task} />
-            <details class="fold">
+            <details class="as-json">
               <summary>As JSON</summary>
               <pre tabIndex={0}>{indentJson(JSON.stringify(task))}</pre>
             </details>
@@ -75,7 +75,7 @@ function Moments({ task }: { task: Task }): JSX.Element {
   const { enqueuedAt, startedAt, finishedAt, duration } = task;
   const waited = startedAt === null ? null : Date.parse(startedAt) - Date.parse(enqueuedAt);
   return (
-    <dl class="moments">
+    <dl class="figures">
       <Figure name="Added" value={moment(enqueuedAt)} />
       {waited === null ? null : <Figure name="Waited" value={milliseconds(waited)} />}
       {duration === null ? null : <Figure name="Ran" value={milliseconds(durationMs(duration))} />}
