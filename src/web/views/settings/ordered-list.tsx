@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useId, useState } from 'preact/hooks';
+import { useId, useRef, useState } from 'preact/hooks';
 import { Icon } from '../../parts/icon.tsx';
 import { moved } from '../../settings-draft.ts';
 
@@ -20,7 +20,18 @@ interface Props<T> {
 /** A list whose order matters. Items are moved by dragging, or with the buttons of each. */
 export function OrderedList<T>(props: Props<T>): JSX.Element {
   const { label, items, nameOf, onChange, children } = props;
-  const [dragged, setDragged] = useState<number | null>(null);
+  const [dragged, setDragged] = useState<string | null>(null);
+  // What the next event must know may come before the list is drawn again.
+  const held = useRef<string | null>(null);
+  const hold = (name: string | null): void => {
+    held.current = name;
+    setDragged(name);
+  };
+  const take = (event: Event, to: number): void => {
+    event.preventDefault();
+    const from = items.findIndex((item) => nameOf(item) === held.current);
+    if (from >= 0 && from !== to) onChange(moved(items, from, to));
+  };
   return (
     <>
       <ol class="ordered" aria-label={label}>
@@ -28,16 +39,11 @@ export function OrderedList<T>(props: Props<T>): JSX.Element {
           <li
             key={nameOf(item)}
             draggable
-            class={dragged === at ? 'dragged' : ''}
-            onDragStart={() => setDragged(at)}
-            onDragEnd={() => setDragged(null)}
-            onDrop={(event) => event.preventDefault()}
-            onDragOver={(event) => {
-              event.preventDefault();
-              if (dragged === null || dragged === at) return;
-              onChange(moved(items, dragged, at));
-              setDragged(at);
-            }}
+            class={dragged === nameOf(item) ? 'card dragged' : 'card'}
+            onDragStart={() => hold(nameOf(item))}
+            onDragEnd={() => hold(null)}
+            onDragOver={(event) => take(event, at)}
+            onDrop={(event) => take(event, at)}
           >
             <Icon name="grip" />
             <span class="what">{nameOf(item)}</span>
