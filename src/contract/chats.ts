@@ -67,12 +67,25 @@ export const DEFAULT_PROMPTS: ChatPrompts = {
     'The uid of the index to search: the one whose description fits the question.',
 };
 
-const PROMPT_CODES: Record<keyof ChatPrompts, ErrorCode> = {
-  system: 'invalid_chat_completion_system_prompt',
-  searchDescription: 'invalid_chat_completion_search_description_prompt',
-  searchQParam: 'invalid_chat_completion_search_query_param_prompt',
-  searchFilterParam: 'invalid_chat_completion_search_filter_param_prompt',
-  searchIndexUidParam: 'invalid_chat_completion_search_index_uid_param_prompt',
+/** The code of a fault of each, and what it is for. */
+const PROMPTS: Record<keyof ChatPrompts, readonly [ErrorCode, string]> = {
+  system: ['invalid_chat_completion_system_prompt', 'The system prompt of every conversation.'],
+  searchDescription: [
+    'invalid_chat_completion_search_description_prompt',
+    'Describes the search, with examples. A list of the indexes is appended.',
+  ],
+  searchQParam: [
+    'invalid_chat_completion_search_query_param_prompt',
+    'Describes how to choose the words of a search.',
+  ],
+  searchFilterParam: [
+    'invalid_chat_completion_search_filter_param_prompt',
+    'Describes how to write a filter. A list of the attributes is appended.',
+  ],
+  searchIndexUidParam: [
+    'invalid_chat_completion_search_index_uid_param_prompt',
+    'Describes how to choose an index.',
+  ],
 };
 
 export const CHAT_WORKSPACES_MAX = 1_000;
@@ -86,25 +99,46 @@ const TEXT_LENGTH_MAX = 4_096;
 function textOrNull(
   code: ErrorCode,
   maxLength = TEXT_LENGTH_MAX,
-  options: Pick<Schema, 'x-secret'> = {},
+  options: Pick<Schema, 'x-secret' | 'description'> = {},
 ): Declared<string | null> {
   return nullable(string({ maxLength, 'x-code': code, ...options }));
 }
 
-const PROMPT_NAMES = Object.keys(PROMPT_CODES) as (keyof ChatPrompts)[];
+const FOR_AZURE = { description: 'For azureOpenAi only.' };
+
+const PROMPT_NAMES = Object.keys(PROMPTS) as (keyof ChatPrompts)[];
 
 export const PATCH_CHAT_SETTINGS = object(
   optionals({
-    source: nullable(oneOf(CHAT_SOURCES)),
+    source: nullable(
+      oneOf(CHAT_SOURCES, {
+        description:
+          'The API that the provider uses. vLlm: any provider with an API compatible with OpenAI.',
+      }),
+    ),
     orgId: textOrNull('invalid_chat_completion_org_id'),
     projectId: textOrNull('invalid_chat_completion_project_id'),
-    apiVersion: textOrNull('invalid_chat_completion_api_version'),
-    deploymentId: textOrNull('invalid_chat_completion_deployment_id'),
-    baseUrl: textOrNull('invalid_chat_completion_base_api', TEXT_LENGTH_MAX, { 'x-secret': true }),
-    apiKey: textOrNull('invalid_chat_completion_api_key', TEXT_LENGTH_MAX, { 'x-secret': true }),
+    apiVersion: textOrNull('invalid_chat_completion_api_version', TEXT_LENGTH_MAX, FOR_AZURE),
+    deploymentId: textOrNull('invalid_chat_completion_deployment_id', TEXT_LENGTH_MAX, FOR_AZURE),
+    baseUrl: textOrNull('invalid_chat_completion_base_api', TEXT_LENGTH_MAX, {
+      description:
+        'The URL of the provider, up to and including /v1. Empty: the default of the source.',
+      'x-secret': true,
+    }),
+    apiKey: textOrNull('invalid_chat_completion_api_key', TEXT_LENGTH_MAX, {
+      description:
+        'The API key of the provider. The server shows it shortened and sends it to the provider only.',
+      'x-secret': true,
+    }),
     prompts: nullable(
       object(
-        optionals(each(PROMPT_NAMES, (name) => textOrNull(PROMPT_CODES[name], PROMPT_LENGTH_MAX))),
+        optionals(
+          each(PROMPT_NAMES, (name) => {
+            const [code, description] = PROMPTS[name];
+            return textOrNull(code, PROMPT_LENGTH_MAX, { description });
+          }),
+        ),
+        { title: '' },
       ),
     ),
   }),

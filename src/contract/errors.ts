@@ -369,7 +369,8 @@ const MESSAGE_END_UNITS = 2048;
 function shortened(message: string): string {
   if (message.length <= MESSAGE_UNITS_MAX) return message;
   const begin = message.slice(0, MESSAGE_UNITS_MAX - MESSAGE_END_UNITS - 3);
-  return Buffer.from(`${begin}...${message.slice(-MESSAGE_END_UNITS)}`).toString();
+  const whole = `${begin}...${message.slice(-MESSAGE_END_UNITS)}`;
+  return new TextDecoder().decode(new TextEncoder().encode(whole));
 }
 
 /** The part of a request that an error is about. */

@@ -49,11 +49,20 @@ export interface InstanceStats {
 const PRIMARY_KEY_MAX = 65_536;
 
 const PRIMARY_KEY = nullable(
-  string({ maxLength: PRIMARY_KEY_MAX, 'x-code': 'invalid_index_primary_key' }),
+  string({
+    title: 'Primary key',
+    description: 'The field that identifies a document. Empty: found in the first documents.',
+    maxLength: PRIMARY_KEY_MAX,
+    'x-code': 'invalid_index_primary_key',
+  }),
 );
 
 export const CREATE_INDEX = object({
-  uid: indexUid({ 'x-missing-code': 'missing_index_uid' }),
+  uid: indexUid({
+    title: 'Uid',
+    description: 'Letters, digits, - and _.',
+    'x-missing-code': 'missing_index_uid',
+  }),
   primaryKey: optional({ ...PRIMARY_KEY, default: null }),
 });
 export type CreateIndexRequest = Static<typeof CREATE_INDEX>;

@@ -42,20 +42,44 @@ const CHANGED_REMOTES_MAX = 1_000;
 /** Absent members stay, null resets; a null remote is removed. */
 export const PATCH_NETWORK = object(
   optionals({
-    self: nullable(string({ 'x-code': 'invalid_network_self' })),
+    self: nullable(
+      string({
+        title: 'Name of this server',
+        description:
+          'The name by which the other servers know it. Configure each server separately: the same list of servers, and its own name.',
+        'x-code': 'invalid_network_self',
+      }),
+    ),
     remotes: nullable(
       map(
         nullable(
           object(
             optionals({
               url: nullable(
-                string({ 'x-secret': true, format: 'http-url', 'x-code': 'invalid_network_url' }),
+                string({
+                  title: 'Address',
+                  description: 'For example http://10.0.0.2:7700.',
+                  'x-secret': true,
+                  format: 'http-url',
+                  'x-code': 'invalid_network_url',
+                }),
               ),
               searchApiKey: nullable(
-                string({ 'x-secret': true, 'x-code': 'invalid_network_search_api_key' }),
+                string({
+                  title: 'Key for searches',
+                  description: 'A key of that server with the action search.',
+                  'x-secret': true,
+                  'x-code': 'invalid_network_search_api_key',
+                }),
               ),
               writeApiKey: nullable(
-                string({ 'x-secret': true, 'x-code': 'invalid_network_write_api_key' }),
+                string({
+                  title: 'Key for writes',
+                  description:
+                    'A key of that server with the action documents.*. Needed for sharding.',
+                  'x-secret': true,
+                  'x-code': 'invalid_network_write_api_key',
+                }),
               ),
             }),
           ),
@@ -67,7 +91,13 @@ export const PATCH_NETWORK = object(
         },
       ),
     ),
-    sharding: nullable(boolean({ 'x-code': 'invalid_network_sharding' })),
+    sharding: nullable(
+      boolean({
+        title:
+          'Sharding: each write is sent to all servers, and each server keeps its own share of the documents',
+        'x-code': 'invalid_network_sharding',
+      }),
+    ),
     // Clients send these although they set nothing; null means absent.
     leader: declared<null>({ type: 'null', 'x-code': 'invalid_network_leader' }),
     shards: nullable(

@@ -12,6 +12,8 @@ export type JsonType = 'null' | 'boolean' | 'integer' | 'number' | 'string' | 'a
 
 export interface Schema {
   type?: JsonType | JsonType[];
+  /** The label of a control for the value, and what explains it. */
+  title?: string;
   description?: string;
   default?: unknown;
   /** Only strings. */
@@ -85,7 +87,7 @@ export interface Schema {
   'x-groups'?: readonly string[];
   /** For a setting that `GET /settings` shows only where it differs: its default. */
   'x-initial'?: unknown;
-  /** For a list of names: what each does, in words. */
+  /** For a list of names, or for true and false: what each does, in words. */
   'x-words'?: Readonly<Record<string, string>>;
   /** On a setting: what a change of it regenerates from all documents. */
   'x-makes-anew'?: readonly string[];

@@ -18,6 +18,7 @@ import {
   type TProperties,
 } from './declare.ts';
 import { pageMembers } from './pages.ts';
+import type { Schema } from './schema.ts';
 import { ApiError, type ErrorCode } from './errors.ts';
 import { isIndexUid } from './formats.ts';
 
@@ -82,50 +83,98 @@ function coded(code: ErrorCode) {
 const OF_CONDITIONS = coded(CONDITIONS);
 const OF_ACTIONS = coded(ACTIONS);
 
+/** An object whose members stand among those around it in a form. */
+const UNTITLED = { title: '' };
+
 /** A part of the conditions; its members and itself may be absent or null. */
-function conditions<P extends TProperties>(members: P) {
-  return nullable(object(optionals(members), OF_CONDITIONS));
+function conditions<P extends TProperties>(members: P, options: Pick<Schema, 'title'> = {}) {
+  return nullable(object(optionals(members), { ...OF_CONDITIONS, ...options }));
 }
 
-const MOMENT = nullable(string({ format: 'moment', ...OF_CONDITIONS }));
+function moment(title: string) {
+  return nullable(string({ title, format: 'moment', ...OF_CONDITIONS }));
+}
 
 const ACTION = object(
   {
     selector: object(
       {
-        indexUid: optional(nullable(indexUid(OF_ACTIONS))),
-        id: string(OF_ACTIONS),
+        indexUid: optional(nullable(indexUid({ title: 'Index', ...OF_ACTIONS }))),
+        id: string({ title: 'Document id', ...OF_ACTIONS }),
       },
-      OF_ACTIONS,
+      { ...UNTITLED, ...OF_ACTIONS },
     ),
     action: object(
       {
         type: oneOf(['pin'], OF_ACTIONS),
-        position: integer({ minimum: 0, maximum: POSITION_MAX, ...OF_ACTIONS }),
+        position: integer({
+          title: 'Position',
+          description: '0 is the first position.',
+          minimum: 0,
+          maximum: POSITION_MAX,
+          ...OF_ACTIONS,
+        }),
       },
-      OF_ACTIONS,
+      { ...UNTITLED, ...OF_ACTIONS },
     ),
   },
-  OF_ACTIONS,
+  { title: 'Document', ...OF_ACTIONS },
 );
 export type RuleAction = Static<typeof ACTION>;
 
 export const PATCH_RULE = object(
   optionals({
     description: nullable(string({ 'x-code': 'invalid_dynamic_search_rule_description' })),
-    precedence: nullable(integer({ minimum: 0, 'x-code': 'invalid_dynamic_search_rule_priority' })),
+    precedence: nullable(
+      integer({
+        title: 'Precedence',
+        description: 'A whole number. Lower numbers take precedence; empty comes last.',
+        minimum: 0,
+        'x-code': 'invalid_dynamic_search_rule_priority',
+      }),
+    ),
     active: nullable(boolean({ 'x-code': 'invalid_dynamic_search_rule_active' })),
-    conditions: conditions({
-      time: conditions({ start: MOMENT, end: MOMENT }),
-      query: conditions({
-        isEmpty: nullable(boolean(OF_CONDITIONS)),
-        words: nullable(string(OF_CONDITIONS)),
-      }),
-      filter: conditions({
-        values: nullable(declared<Record<string, unknown>>({ type: 'object', ...OF_CONDITIONS })),
-      }),
-    }),
-    actions: nullable(list(ACTION, { maxItems: RULE_ACTIONS_MAX, ...OF_ACTIONS })),
+    conditions: conditions(
+      {
+        time: conditions({ start: moment('From'), end: moment('Until') }, UNTITLED),
+        query: conditions(
+          {
+            isEmpty: nullable(
+              boolean({
+                title: 'The query',
+                'x-words': { '': 'can be anything', true: 'is empty', false: 'is not empty' },
+                ...OF_CONDITIONS,
+              }),
+            ),
+            words: nullable(
+              string({
+                title: 'Words of the query',
+                description: 'The query must contain each of these as whole words, in any order.',
+                ...OF_CONDITIONS,
+              }),
+            ),
+          },
+          UNTITLED,
+        ),
+        filter: conditions(
+          {
+            values: nullable(
+              declared<Record<string, unknown>>({
+                title: 'Values that must pass the filter',
+                description: 'As JSON, by field, for example {"genre": "shoes"}.',
+                type: 'object',
+                ...OF_CONDITIONS,
+              }),
+            ),
+          },
+          UNTITLED,
+        ),
+      },
+      { title: 'Applies when' },
+    ),
+    actions: nullable(
+      list(ACTION, { title: 'Pinned documents', maxItems: RULE_ACTIONS_MAX, ...OF_ACTIONS }),
+    ),
   }),
 );
 export type SearchRulePatch = Static<typeof PATCH_RULE>;

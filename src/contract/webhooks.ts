@@ -14,6 +14,7 @@ export const WEBHOOKS_MAX = 20;
 const CHANGED_HEADERS_MAX = 1_000;
 
 const URL = string({
+  title: 'Address',
   format: 'http-url',
   'x-secret': true,
   'x-code': 'invalid_webhook_url',
@@ -25,6 +26,8 @@ const OTHERS = {
     nullable(
       map(nullable(string({ format: 'header-value', 'x-secret': true })), {
         propertyNames: { type: 'string', format: 'header-name' },
+        title: 'Headers',
+        description: 'Sent with each request, for example Authorization.',
         'x-secret': true,
         maxProperties: CHANGED_HEADERS_MAX,
         'x-code': 'invalid_webhook_headers',

@@ -197,7 +197,9 @@ export function published(schema: Schema): Json {
   const types: JsonType[] = schema.type === undefined ? [] : [schema.type].flat();
   return {
     ...schema,
-    ...(format === undefined ? {} : { format: undefined, ...PUBLISHED_FORMS[format] }),
+    ...(format === undefined
+      ? {}
+      : { format: undefined, ...PUBLISHED_FORMS[format], 'x-format': format }),
     // A query parameter is absent rather than null.
     ...(schema.default === null && types.length > 0 && !types.includes('null')
       ? { default: undefined }

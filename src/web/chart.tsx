@@ -1,10 +1,10 @@
 /** Figures, and charts of how they changed. */
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import { roundAbove } from './histogram.ts';
 
 interface FigureProps {
   name: string;
-  value: string;
+  value: ComponentChildren;
   /** More about the value, such as how it changed. */
   note?: string | undefined;
 }

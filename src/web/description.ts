@@ -3,7 +3,9 @@
  * the page come from it.
  */
 import type { Client } from './client.ts';
+import { useLoaded } from './hooks.ts';
 import { choices, type Schema } from './schema.ts';
+import { useSession } from './session.ts';
 
 interface Operation {
   readonly parameters: readonly { readonly name: string; readonly schema: Schema }[];
@@ -37,10 +39,6 @@ export function settingGroups({ paths }: Description): readonly string[] {
   return bodySchema(paths, '/indexes/{index_uid}/settings', 'patch')['x-groups'] ?? [];
 }
 
-export function workspaceSchema({ paths }: Description): Schema {
-  return bodySchema(paths, '/chats/{workspace}/settings', 'patch');
-}
-
 export function keyActions({ paths }: Description): readonly string[] {
   return choices(bodySchema(paths, '/keys', 'post').properties?.actions?.items) ?? [];
 }
@@ -60,6 +58,13 @@ function taskFilter({ paths }: Description, name: string): Schema | undefined {
   const { items } = parameter?.schema ?? {};
   // The schema of a list element is `*` or one of the values.
   return items?.anyOf?.[0] ?? items ?? parameter?.schema;
+}
+
+/** The schema of the body of a request; undefined while the description is loading. */
+export function useBodySchema(path: string, method: string): Schema | undefined {
+  const { client } = useSession();
+  const known = useLoaded(() => description(client), [client]).value;
+  return known === undefined ? undefined : bodySchema(known.paths, path, method);
 }
 
 function bodySchema(paths: Description['paths'], path: string, method: string): Schema {

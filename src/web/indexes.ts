@@ -1,31 +1,10 @@
 /** The indexes that the key may see, and the settings of an index. */
+import type { IndexInfo, IndexStats, InstanceStats } from '../contract/indexes.ts';
 import { pathOf, type Client } from './client.ts';
 
-export interface IndexEntry {
-  readonly uid: string;
-  readonly primaryKey: string | null;
-  readonly createdAt: string;
-  readonly updatedAt: string;
-}
-
-export interface IndexStats {
-  readonly numberOfDocuments: number;
-  /** Bytes on disk, and of the part that holds live data. */
-  readonly indexSize: number;
-  readonly usedIndexSize: number;
-  readonly isIndexing: boolean;
-  readonly numberOfEmbeddings: number;
-  readonly numberOfEmbeddedDocuments: number;
-  readonly fieldDistribution: Readonly<Record<string, number>>;
-}
-
-export interface Stats {
-  /** Bytes on disk of all indexes, tasks and keys, and of the part that holds live data. */
-  readonly databaseSize: number;
-  readonly usedDatabaseSize: number;
-  readonly lastUpdate: string | null;
-  readonly indexes: Readonly<Record<string, IndexStats>>;
-}
+export type { IndexStats };
+export type IndexEntry = IndexInfo;
+export type Stats = InstanceStats & { readonly lastUpdate: string | null };
 
 /** Maximum number of indexes listed. The uid of an index not in the list can be typed. */
 const INDEXES_MAX = 1000;

@@ -1,17 +1,6 @@
 /** Checks the servers of a network by searching each of them. */
+import type { Network } from '../contract/network.ts';
 import type { Client } from './client.ts';
-
-export interface Remote {
-  readonly url: string;
-  readonly searchApiKey: string | null;
-  readonly writeApiKey: string | null;
-}
-
-export interface Network {
-  readonly self: string | null;
-  readonly remotes: Readonly<Record<string, Remote>>;
-  readonly sharding: boolean;
-}
 
 /** The outcome of a search on one server. */
 export type Reached =

@@ -3,11 +3,18 @@
 /** The members of a schema that the page reads. */
 export interface Schema {
   readonly type?: string | readonly string[];
+  /** Absent: the name in words. Empty: the members stand among those around the object. */
+  readonly title?: string;
   readonly description?: string;
+  /** What the text is, such as `index-uid` or `moment`. */
+  readonly 'x-format'?: string;
   /** Allowed values. If null is among them, the value may be null. */
   readonly enum?: readonly (string | null)[];
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly additionalProperties?: boolean | Schema;
+  readonly required?: readonly string[];
+  /** The member cannot be changed. */
+  readonly not?: object;
   readonly items?: Schema;
   readonly anyOf?: readonly Schema[];
   readonly minimum?: number;
@@ -16,7 +23,7 @@ export interface Schema {
   readonly 'x-groups'?: readonly string[];
   /** For a setting that `GET /settings` shows only where it differs: its default. */
   readonly 'x-initial'?: unknown;
-  /** For a list of names: what each does, in words. */
+  /** For a list of names, or for true and false: what each does, in words. */
   readonly 'x-words'?: Readonly<Record<string, string>>;
   /** For a setting: the parts of the index that a change rebuilds for all documents. */
   readonly 'x-makes-anew'?: readonly string[];
@@ -52,6 +59,21 @@ export function settingChange(
     change[name] = name in after ? settingChange(member, before[name], after[name]) : null;
   }
   return change;
+}
+
+export type Values = Readonly<Record<string, unknown>>;
+
+/** The members that differ, as {@link settingChange} sends them. */
+export function changedMembers(schema: Schema | undefined, before: Values, after: Values): Values {
+  const changed = Object.keys(after).filter(
+    (name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]),
+  );
+  return Object.fromEntries(
+    changed.map((name) => [
+      name,
+      settingChange(schema?.properties?.[name], before[name], after[name]),
+    ]),
+  );
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -672,10 +672,17 @@ describe('The page, for administrators, in a browser', function () {
     await button('Create a webhook').click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Address').fill('http://127.0.0.1:9/hook');
-    await dialog.getByLabel('Headers').fill('X-One: 1\nX-Two: 2');
+    const addHeader = async (name: string, value: string): Promise<void> => {
+      await dialog.getByLabel('Add to headers').fill(name);
+      await dialog.getByRole('button', { name: 'Add' }).click();
+      await dialog.getByLabel(name, { exact: true }).fill(value);
+    };
+    await addHeader('X-One', '1');
+    await addHeader('X-Two', '2');
     await dialog.getByRole('button', { name: 'Save' }).click();
     await button('Edit http://127.0.0.1:9/hook').click();
-    await dialog.getByLabel('Headers').fill('X-Two: 2\nX-Three: 3');
+    await dialog.getByRole('button', { name: 'Remove X-One' }).click();
+    await addHeader('X-Three', '3');
     await dialog.getByRole('button', { name: 'Save' }).click();
     await page.getByText('X-Three').waitFor();
     const [webhook] = (await get('/webhooks')).results;

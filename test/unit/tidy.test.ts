@@ -263,14 +263,24 @@ describe('The tree of src/', () => {
       if (path === 'config.ts') return folder === '' ? [] : [`${file} imports ${path}`];
       const other = path.slice(0, path.indexOf('/'));
       if (folder === '' || other === folder) return [];
-      // The page runs elsewhere: it knows the server by its routes alone.
-      if (folder === 'web') return other === 'records' ? [] : [`${file} imports ${path}`];
+      // The page runs elsewhere: it knows the server by its routes and their types alone.
+      if (folder === 'web') {
+        return ['records', 'contract'].includes(other) ? [] : [`${file} imports ${path}`];
+      }
       const allowed =
         SRC_LAYERS.includes(other) &&
         SRC_LAYERS.indexOf(other) < SRC_LAYERS.indexOf(folder) &&
         !SRC_STRANGERS.some(([from, to]) => from === folder && to === other);
       return allowed ? [] : [`${file} imports ${path}`];
     });
+    assertNone(faults);
+  });
+
+  it('gives the page nothing but types of the contract', () => {
+    const values = /^import (?!type )[^;]*? from '[./]+\/contract\/[^']+'/gm;
+    const faults = filesBelow('src/web', '.ts', '.tsx').flatMap((file) =>
+      [...readFileSync(file, 'utf8').matchAll(values)].map(([found]) => `${file}: ${found}`),
+    );
     assertNone(faults);
   });
 

@@ -3,7 +3,7 @@ import { Field } from './field.tsx';
 
 interface ChoiceProps {
   label: string;
-  hint?: string;
+  hint?: string | undefined;
   value: string;
   /** Values with their labels. */
   options: readonly (readonly [value: string, shown: string])[];
@@ -12,7 +12,7 @@ interface ChoiceProps {
 
 export function Choice({ label, hint, value, options, onChoose }: ChoiceProps): JSX.Element {
   return (
-    <Field label={label} {...(hint !== undefined && { hint })}>
+    <Field label={label} hint={hint}>
       {(id, hintId) => (
         <select
           id={id}

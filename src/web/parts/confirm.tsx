@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { Dialog } from './dialog.tsx';
+import { FormDialog } from './form-dialog.tsx';
 import { TextField } from './text-field.tsx';
 
 interface ConfirmProps {
@@ -27,28 +27,17 @@ export function Confirm({
   onConfirm,
 }: ConfirmProps): JSX.Element {
   const [typed, setTyped] = useState('');
-  const isConfirmed = typed === name && isReady;
   return (
-    <Dialog title={title} onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (!isConfirmed) return;
-          onConfirm();
-          onClose();
-        }}
-      >
-        {typeof warning === 'string' ? <p>{warning}</p> : warning}
-        <TextField label={`Type ${name} to continue`} value={typed} onInput={setTyped} />
-        <p class="buttons">
-          <button type="submit" class="danger" disabled={!isConfirmed}>
-            {verb}
-          </button>
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-        </p>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={title}
+      verb={verb}
+      isDangerous
+      disabled={typed !== name || !isReady}
+      onSubmit={onConfirm}
+      onClose={onClose}
+    >
+      {typeof warning === 'string' ? <p>{warning}</p> : warning}
+      <TextField label={`Type ${name} to continue`} value={typed} onInput={setTyped} />
+    </FormDialog>
   );
 }

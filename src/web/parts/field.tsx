@@ -1,9 +1,10 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useId } from 'preact/hooks';
+import { Coded } from './coded.tsx';
 
 interface FieldProps {
   label: string;
-  hint?: string;
+  hint?: string | undefined;
   children(id: string, hintId: string | undefined): ComponentChildren;
 }
 
@@ -17,7 +18,7 @@ export function Field({ label, hint, children }: FieldProps): JSX.Element {
       {children(id, hintId)}
       {hint === undefined ? null : (
         <small id={hintId} class="hint">
-          {hint}
+          <Coded text={hint} />
         </small>
       )}
     </div>

@@ -3,7 +3,7 @@ import { Field } from './field.tsx';
 
 interface LinesFieldProps {
   label: string;
-  hint?: string;
+  hint?: string | undefined;
   value: string;
   /** Visible lines; absent: the default of the browser. */
   rows?: number;
@@ -17,7 +17,7 @@ interface LinesFieldProps {
 export function LinesField(props: LinesFieldProps): JSX.Element {
   const { label, hint, value, rows, spellcheck, onInput, onKeyDown } = props;
   return (
-    <Field label={label} {...(hint !== undefined && { hint })}>
+    <Field label={label} hint={hint}>
       {(id, hintId) => (
         <textarea
           id={id}

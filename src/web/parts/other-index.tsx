@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { Choice } from './choice.tsx';
-import { Dialog } from './dialog.tsx';
+import { FormDialog } from './form-dialog.tsx';
 
 interface Props {
   title: string;
@@ -22,29 +22,24 @@ export function OtherIndex(props: Props): JSX.Element {
   const others = uids.filter((other) => other !== uid);
   const [other, setOther] = useState(others[0] ?? '');
   return (
-    <Dialog title={title} onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          onChoose(other);
-          onClose();
-        }}
-      >
-        <p>{children}</p>
-        {others.length === 0 ? (
-          <p class="note">There is no other index.</p>
-        ) : (
-          <Choice
-            label={label}
-            value={other}
-            options={others.map((one) => [one, one])}
-            onChoose={setOther}
-          />
-        )}
-        <button type="submit" disabled={other === ''}>
-          {button}
-        </button>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={title}
+      verb={button}
+      disabled={other === ''}
+      onSubmit={() => onChoose(other)}
+      onClose={onClose}
+    >
+      <p>{children}</p>
+      {others.length === 0 ? (
+        <p class="note">There is no other index.</p>
+      ) : (
+        <Choice
+          label={label}
+          value={other}
+          options={others.map((one) => [one, one])}
+          onChoose={setOther}
+        />
+      )}
+    </FormDialog>
   );
 }

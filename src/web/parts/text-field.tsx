@@ -3,11 +3,11 @@ import { Field } from './field.tsx';
 
 interface TextFieldProps {
   label: string;
-  hint?: string;
+  hint?: string | undefined;
   value: string;
   type?: 'text' | 'password' | 'number' | 'url' | 'search' | 'datetime-local';
   list?: string;
-  required?: boolean;
+  required?: boolean | undefined;
   step?: string;
   onInput(value: string): void;
 }
@@ -15,7 +15,7 @@ interface TextFieldProps {
 export function TextField(props: TextFieldProps): JSX.Element {
   const { label, hint, value, type = 'text', list, required = false, step, onInput } = props;
   return (
-    <Field label={label} {...(hint !== undefined && { hint })}>
+    <Field label={label} hint={hint}>
       {(id, hintId) => (
         <input
           id={id}

@@ -9,24 +9,22 @@ import {
   type ChatSearch,
   type Turn,
 } from '../conversation.ts';
-import { description, workspaceSchema } from '../description.ts';
+import { useBodySchema } from '../description.ts';
 import { counted } from '../format.ts';
 import { type Action, type Loaded, useAction, useLoaded } from '../hooks.ts';
 import { Choice } from '../parts/choice.tsx';
 import { Confirm } from '../parts/confirm.tsx';
-import { Dialog } from '../parts/dialog.tsx';
 import { JsonValue } from '../parts/json-value.tsx';
 import { LinesField } from '../parts/lines-field.tsx';
 import { Outcome } from '../parts/outcome.tsx';
 import { Problem } from '../parts/problem.tsx';
+import { NEW_UID, SchemaDialog } from '../parts/schema-dialog.tsx';
 import { TextField } from '../parts/text-field.tsx';
 import { goTo, viewHref, replaceAddress, useArgument, useAddress } from '../address.ts';
-import { choices, settingChange, takes } from '../schema.ts';
 import { useSession } from '../session.ts';
 import { isOff, SwitchedOff } from './feature.tsx';
 import { TypedArgument } from './index-picker.tsx';
 import { titleField } from '../hit-fields.ts';
-import { spaced } from '../spaced.ts';
 
 /** Maximum number of workspaces listed. Others can be opened by their address. */
 const WORKSPACES_MAX = 1000;
@@ -176,6 +174,7 @@ interface OpenWorkspaceProps {
 /** The dialog of a workspace that is made, changed or deleted. */
 function OpenWorkspace({ open, workspace, action, onClose }: OpenWorkspaceProps): JSX.Element {
   const { client } = useSession();
+  const schema = useBodySchema('/chats/{workspace}/settings', 'patch');
   if (open.kind === 'delete') {
     return (
       <Confirm
@@ -194,151 +193,33 @@ function OpenWorkspace({ open, workspace, action, onClose }: OpenWorkspaceProps)
       />
     );
   }
+  const isNew = open.kind === 'create';
   return (
-    <WorkspaceDialog
-      uid={open.kind === 'create' ? null : workspace}
-      settings={open.kind === 'create' ? {} : open.settings}
-      onClose={onClose}
-      onSave={(uid, body) =>
+    <SchemaDialog
+      title={isNew ? 'Create a workspace' : `Settings of ${workspace!}`}
+      verb={isNew ? 'Create' : 'Save'}
+      schema={schema}
+      value={isNew ? {} : open.settings}
+      {...(isNew && { naming: NEW_UID })}
+      folded={FOLDED}
+      onSave={(body, _, name) => {
+        const uid = isNew ? name : workspace!;
         action.run(async () => {
           await client.send('PATCH', settingsPath(uid), { body });
           if (uid !== workspace) goTo(viewHref('chat', uid));
           return `Workspace ${uid} was saved.`;
-        })
-      }
+        });
+      }}
+      onClose={onClose}
     />
   );
 }
 
-/** Hints for the settings of a workspace. A setting without a hint explains itself. */
-const HINTS: Readonly<Record<string, string>> = {
-  source: 'The API that the provider uses. vLlm: any provider with an API compatible with OpenAI.',
-  baseUrl: 'The URL of the provider, up to and including /v1. Empty: the default of the source.',
-  apiKey:
-    'The API key of the provider. The server shows it shortened and sends it to the provider only.',
-  apiVersion: 'For azureOpenAi only.',
-  deploymentId: 'For azureOpenAi only.',
-  system: 'The system prompt of every conversation.',
-  searchDescription: 'Describes the search, with examples. A list of the indexes is appended.',
-  searchQParam: 'Describes how to choose the words of a search.',
-  searchFilterParam: 'Describes how to write a filter. A list of the attributes is appended.',
-  searchIndexUidParam: 'Describes how to choose an index.',
+/** What few providers need, and what few people change. */
+const FOLDED = {
+  'More of the provider': ['orgId', 'projectId', 'apiVersion', 'deploymentId'],
+  Prompts: ['prompts'],
 };
-
-/** The settings used most often. */
-const FIRST = ['source', 'baseUrl', 'apiKey'];
-
-interface WorkspaceProps {
-  /** null: a new one. */
-  uid: string | null;
-  settings: WorkspaceSettings;
-  onClose(): void;
-  onSave(uid: string, change: unknown): void;
-}
-
-function WorkspaceDialog({ uid, settings, onClose, onSave }: WorkspaceProps): JSX.Element {
-  const { client } = useSession();
-  const [name, setName] = useState(uid ?? '');
-  const [after, setAfter] = useState(settings);
-  const loaded = useLoaded(async () => workspaceSchema(await description(client)), [client]);
-  const schema = loaded.value;
-  const members = Object.keys(schema?.properties ?? {}).filter((member) => member !== 'prompts');
-  const first = FIRST.filter((member) => members.includes(member));
-  const others = members.filter((member) => !FIRST.includes(member));
-  const change = (member: string, value: unknown): void => setAfter({ ...after, [member]: value });
-  const field = (member: string): JSX.Element => (
-    <SettingField
-      key={member}
-      name={member}
-      options={choices(schema?.properties?.[member])}
-      value={(after[member] as string | null | undefined) ?? ''}
-      onChange={(text) => change(member, nullable(text))}
-    />
-  );
-  const prompts = (after.prompts ?? {}) as Readonly<Record<string, string | null>>;
-  return (
-    <Dialog title={uid === null ? 'Create a workspace' : `Settings of ${uid}`} onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          onSave(name, settingChange(schema, settings, after));
-          onClose();
-        }}
-      >
-        {uid === null ? <UidField uid={name} onInput={setName} /> : null}
-        {first.map(field)}
-        <details>
-          <summary>More of the provider</summary>
-          {others.map(field)}
-        </details>
-        <details>
-          <summary>Prompts</summary>
-          {Object.entries(schema?.properties?.prompts?.properties ?? {})
-            .filter(([, member]) => takes(member, 'string'))
-            .map(([prompt]) => (
-              <PromptField
-                key={prompt}
-                name={prompt}
-                value={prompts[prompt] ?? ''}
-                onChange={(text) => change('prompts', { ...prompts, [prompt]: nullable(text) })}
-              />
-            ))}
-        </details>
-        <button type="submit" disabled={schema === undefined}>
-          {uid === null ? 'Create' : 'Save'}
-        </button>
-      </form>
-    </Dialog>
-  );
-}
-
-function UidField({ uid, onInput }: { uid: string; onInput(uid: string): void }): JSX.Element {
-  return (
-    <TextField
-      label="Uid"
-      hint="Letters, digits, - and _."
-      required
-      value={uid}
-      onInput={onInput}
-    />
-  );
-}
-
-/** What is empty is reset. */
-function nullable(text: string): string | null {
-  return text === '' ? null : text;
-}
-
-interface MemberProps {
-  name: string;
-  value: string;
-  onChange(text: string): void;
-}
-
-function SettingField({
-  name,
-  value,
-  options,
-  onChange,
-}: MemberProps & { options: readonly string[] | undefined }): JSX.Element {
-  const hint = HINTS[name];
-  const props = { label: spaced(name), ...(hint !== undefined && { hint }), value };
-  if (options === undefined) return <TextField {...props} onInput={onChange} />;
-  const pairs = options.map((option) => [option, option] as const);
-  return <Choice {...props} options={pairs} onChoose={onChange} />;
-}
-
-function PromptField({ name, value, onChange }: MemberProps): JSX.Element {
-  return (
-    <LinesField
-      label={spaced(name)}
-      hint={`${HINTS[name] ?? ''} Empty: the default.`.trim()}
-      rows={4}
-      value={value}
-      onInput={onChange}
-    />
-  );
-}
 
 interface ConversationState {
   readonly action: Action;

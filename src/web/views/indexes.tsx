@@ -1,78 +1,69 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { pathOf } from '../client.ts';
+import { useBodySchema } from '../description.ts';
 import { ago, count, moment, size } from '../format.ts';
-import { useAction, useLoaded } from '../hooks.ts';
 import { listIndexes, type IndexEntry, type IndexStats, type Stats } from '../indexes.ts';
-import { Confirm } from '../parts/confirm.tsx';
-import { Dialog } from '../parts/dialog.tsx';
-import { Empty } from '../parts/empty.tsx';
+import { FormDialog } from '../parts/form-dialog.tsx';
 import { OtherIndex } from '../parts/other-index.tsx';
-import { Outcome } from '../parts/outcome.tsx';
-import { Problem } from '../parts/problem.tsx';
-import { Skeleton } from '../parts/skeleton.tsx';
+import { Resource, type Tools } from '../parts/resource.tsx';
+import { SchemaDialog } from '../parts/schema-dialog.tsx';
 import { RowActions, Table, type TableColumn } from '../parts/table.tsx';
 import { TextField } from '../parts/text-field.tsx';
 import { viewHref } from '../address.ts';
 import { useSession } from '../session.ts';
-import { finish } from '../tasks.ts';
+import { useIndexUids } from './index-picker.tsx';
 
 const REFRESH_MS = 5000;
 
-type Open =
-  | { readonly kind: 'create' }
-  | { readonly kind: 'rename' | 'swap' | 'delete'; readonly uid: string };
+interface Index extends IndexEntry {
+  /** undefined: not known. */
+  readonly stats: IndexStats | undefined;
+}
 
 export function IndexesView(): JSX.Element {
-  const { client, rights } = useSession();
-  const [open, setOpen] = useState<Open | null>(null);
-  const action = useAction();
-  const loaded = useLoaded(
-    async (signal) => ({
-      indexes: await listIndexes(client, signal),
-      stats: rights.has('stats') ? await client.send<Stats>('GET', '/stats', { signal }) : null,
-    }),
-    [client, action.done],
-    REFRESH_MS,
-  );
-  const indexes = loaded.value?.indexes ?? [];
-  const act = (method: string, path: string, body?: unknown): void =>
-    action.run(() => finish(client, method, path, body));
+  const { rights } = useSession();
+  const schema = useBodySchema('/indexes', 'post');
   return (
-    <>
-      <p class="buttons">
-        <button type="button" class="primary" onClick={() => setOpen({ kind: 'create' })}>
-          Create an index
-        </button>
-      </p>
-      <Outcome action={action} />
-      <Problem error={loaded.error} />
-      {loaded.value === undefined && loaded.error === null ? <Skeleton /> : null}
-      {indexes.length === 0 ? null : (
-        <Table
-          label="Indexes"
-          columns={columnsOf(loaded.value?.stats ?? null, setOpen)}
-          rows={indexes}
-          keyOf={({ uid }) => uid}
-        />
+    <Resource<Index>
+      noun="index"
+      icon="indexes"
+      nothing="Create one, or add a file in the view Documents, which makes an index of it."
+      everyMs={REFRESH_MS}
+      load={async (client, signal) => {
+        const indexes = await listIndexes(client, signal);
+        const stats = rights.has('stats')
+          ? await client.send<Stats>('GET', '/stats', { signal })
+          : null;
+        return indexes.map((index) => ({ ...index, stats: stats?.indexes[index.uid] }));
+      }}
+      list={(rows, open) => (
+        <Table label="Indexes" columns={columnsOf(open)} rows={rows} keyOf={({ uid }) => uid} />
       )}
-      {loaded.value !== undefined && indexes.length === 0 ? (
-        <Empty icon="indexes" title="There is no index yet">
-          <p>Create one, or add a file in the view Documents, which makes an index of it.</p>
-        </Empty>
-      ) : null}
-      {open === null ? null : (
-        <OpenDialog open={open} indexes={indexes} act={act} onClose={() => setOpen(null)} />
-      )}
-    </>
+      dialogs={{
+        create: (_, { close, send }) => (
+          <SchemaDialog
+            title="Create an index"
+            verb="Create"
+            schema={schema}
+            onSave={(body) => send('POST', '/indexes', body)}
+            onClose={close}
+          />
+        ),
+        rename: ({ uid }, tools) => <RenameDialog uid={uid} tools={tools} />,
+        swap: ({ uid }, tools) => <SwapDialog uid={uid} tools={tools} />,
+      }}
+      deletion={{
+        warning: 'This deletes the index with its documents and settings. You cannot undo this.',
+        nameOf: ({ uid }) => uid,
+        pathOf: ({ uid }) => pathOf(['indexes', uid]),
+        isTask: true,
+      }}
+    />
   );
 }
 
-function columnsOf(
-  stats: Stats | null,
-  onOpen: (open: Open) => void,
-): readonly TableColumn<IndexEntry>[] {
-  const own = ({ uid }: IndexEntry): IndexStats | undefined => stats?.indexes[uid];
+function columnsOf(open: (kind: string, index: Index) => void): readonly TableColumn<Index>[] {
   const shown = (value: number | undefined, show: (value: number) => string): string =>
     value === undefined ? '' : show(value);
   return [
@@ -81,31 +72,31 @@ function columnsOf(
     {
       title: 'Documents',
       number: true,
-      cell: (index) => shown(own(index)?.numberOfDocuments, count),
+      cell: ({ stats }) => shown(stats?.numberOfDocuments, count),
     },
-    { title: 'On disk', number: true, cell: (index) => shown(own(index)?.indexSize, size) },
+    { title: 'On disk', number: true, cell: ({ stats }) => shown(stats?.indexSize, size) },
     {
       title: 'Changed',
-      cell: (index) => (
+      cell: ({ updatedAt, stats }) => (
         <>
-          <time dateTime={index.updatedAt} title={moment(index.updatedAt)}>
-            {ago(index.updatedAt, Date.now())}
+          <time dateTime={updatedAt} title={moment(updatedAt)}>
+            {ago(updatedAt, Date.now())}
           </time>
-          {own(index)?.isIndexing === true ? ' (indexing)' : ''}
+          {stats?.isIndexing === true ? ' (indexing)' : ''}
         </>
       ),
     },
     {
       title: 'Actions',
-      cell: ({ uid }) => (
+      cell: (index) => (
         <RowActions
-          of={uid}
+          of={index.uid}
           actions={[
-            { label: 'Documents', href: viewHref('documents', uid) },
-            { label: 'Settings', href: viewHref('settings', uid) },
-            { label: 'Rename', run: () => onOpen({ kind: 'rename', uid }) },
-            { label: 'Swap', run: () => onOpen({ kind: 'swap', uid }) },
-            { label: 'Delete', danger: true, run: () => onOpen({ kind: 'delete', uid }) },
+            { label: 'Documents', href: viewHref('documents', index.uid) },
+            { label: 'Settings', href: viewHref('settings', index.uid) },
+            { label: 'Rename', run: () => open('rename', index) },
+            { label: 'Swap', run: () => open('swap', index) },
+            { label: 'Delete', danger: true, run: () => open('delete', index) },
           ]}
         />
       ),
@@ -113,103 +104,36 @@ function columnsOf(
   ];
 }
 
-interface OpenDialogProps {
-  open: Open;
-  indexes: readonly IndexEntry[];
-  act(method: string, path: string, body?: unknown): void;
-  onClose(): void;
+interface ActProps {
+  uid: string;
+  tools: Tools;
 }
 
-function OpenDialog({ open, indexes, act, onClose }: OpenDialogProps): JSX.Element {
-  switch (open.kind) {
-    case 'create':
-      return <CreateDialog act={act} onClose={onClose} />;
-    case 'rename':
-      return <RenameDialog uid={open.uid} act={act} onClose={onClose} />;
-    case 'swap':
-      return <SwapDialog uid={open.uid} indexes={indexes} act={act} onClose={onClose} />;
-    case 'delete':
-      return (
-        <Confirm
-          title={`Delete ${open.uid}`}
-          warning="This deletes the index with its documents and settings. You cannot undo this."
-          name={open.uid}
-          verb="Delete the index"
-          onClose={onClose}
-          onConfirm={() => act('DELETE', pathOf(['indexes', open.uid]))}
-        />
-      );
-  }
-}
-
-type ActProps = Pick<OpenDialogProps, 'act' | 'onClose'>;
-
-function CreateDialog({ act, onClose }: ActProps): JSX.Element {
-  const [uid, setUid] = useState('');
-  const [primaryKey, setPrimaryKey] = useState('');
-  return (
-    <Dialog title="Create an index" onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          act('POST', '/indexes', { uid, primaryKey: primaryKey === '' ? null : primaryKey });
-          onClose();
-        }}
-      >
-        <TextField
-          label="Uid"
-          hint="Letters, digits, - and _."
-          required
-          value={uid}
-          onInput={setUid}
-        />
-        <TextField
-          label="Primary key"
-          hint="The field that identifies a document. Empty: inferred from the first documents."
-          value={primaryKey}
-          onInput={setPrimaryKey}
-        />
-        <button type="submit">Create</button>
-      </form>
-    </Dialog>
-  );
-}
-
-function RenameDialog({ uid, act, onClose }: ActProps & { uid: string }): JSX.Element {
+function RenameDialog({ uid, tools }: ActProps): JSX.Element {
   const [name, setName] = useState(uid);
   return (
-    <Dialog title={`Rename ${uid}`} onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          act('PATCH', pathOf(['indexes', uid]), { uid: name });
-          onClose();
-        }}
-      >
-        <TextField label="New uid" required value={name} onInput={setName} />
-        <button type="submit" disabled={name === uid}>
-          Rename
-        </button>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={`Rename ${uid}`}
+      verb="Rename"
+      disabled={name === uid}
+      onSubmit={() => tools.send('PATCH', pathOf(['indexes', uid]), { uid: name })}
+      onClose={tools.close}
+    >
+      <TextField label="New uid" required value={name} onInput={setName} />
+    </FormDialog>
   );
 }
 
-function SwapDialog({
-  uid,
-  indexes,
-  act,
-  onClose,
-}: ActProps & { uid: string; indexes: readonly IndexEntry[] }): JSX.Element {
+function SwapDialog({ uid, tools }: ActProps): JSX.Element {
   return (
     <OtherIndex
       title={`Swap ${uid}`}
       uid={uid}
-      uids={indexes.map((index) => index.uid)}
+      uids={useIndexUids()}
       label="With"
       button="Swap"
-      onChoose={(other) => act('POST', '/swap-indexes', [{ indexes: [uid, other] }])}
-      onClose={onClose}
+      onChoose={(other) => tools.send('POST', '/swap-indexes', [{ indexes: [uid, other] }])}
+      onClose={tools.close}
     >
       The two indexes exchange their documents, settings and tasks in one atomic step.
     </OtherIndex>

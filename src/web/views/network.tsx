@@ -1,20 +1,21 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import type { Network, Remote } from '../../contract/network.ts';
 import { pathOf, type TaskReceipt } from '../client.ts';
+import { useBodySchema } from '../description.ts';
 import { count, counted, milliseconds, moment, percent } from '../format.ts';
 import { useAction, useLoaded } from '../hooks.ts';
-import { reachAll, type Network, type Reached, type Remote } from '../network.ts';
-import { CheckBox } from '../parts/check-box.tsx';
+import { reachAll, type Reached } from '../network.ts';
 import { Choice } from '../parts/choice.tsx';
 import { Confirm } from '../parts/confirm.tsx';
-import { Dialog } from '../parts/dialog.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { Outcome } from '../parts/outcome.tsx';
 import { Problem } from '../parts/problem.tsx';
+import { SchemaDialog } from '../parts/schema-dialog.tsx';
+import { Members } from '../parts/schema-field.tsx';
 import { RowActions, Table } from '../parts/table.tsx';
-import { TextField } from '../parts/text-field.tsx';
 import { viewHref, replaceAddress, useAddress } from '../address.ts';
-import { settingChange } from '../schema.ts';
+import { changedMembers, type Schema, type Values } from '../schema.ts';
 import { useSession } from '../session.ts';
 import type { Task, TaskPage } from '../task.ts';
 import { ended } from '../tasks.ts';
@@ -43,6 +44,7 @@ export function NetworkView(): JSX.Element {
 }
 
 function NetworkServers(): JSX.Element {
+  const schema = useBodySchema('/network', 'patch');
   const { client } = useSession();
   const action = useAction();
   const [open, setOpen] = useState<Open | null>(null);
@@ -73,6 +75,7 @@ function NetworkServers(): JSX.Element {
           <ThisServer
             key={JSON.stringify([network.self, network.sharding])}
             network={network}
+            schema={schema}
             patch={patch}
           />
           <p class="buttons">
@@ -86,7 +89,13 @@ function NetworkServers(): JSX.Element {
         </>
       )}
       {open === null || network === undefined ? null : (
-        <OpenDialog open={open} network={network} patch={patch} onClose={() => setOpen(null)} />
+        <OpenDialog
+          open={open}
+          network={network}
+          schema={schema}
+          patch={patch}
+          onClose={() => setOpen(null)}
+        />
       )}
     </>
   );
@@ -95,11 +104,13 @@ function NetworkServers(): JSX.Element {
 interface DialogProps {
   open: Open;
   network: Network;
+  schema: Schema | undefined;
   patch: Patch;
   onClose(): void;
 }
 
-function OpenDialog({ open, network, patch, onClose }: DialogProps): JSX.Element {
+function OpenDialog({ open, network, schema, patch, onClose }: DialogProps): JSX.Element {
+  const remote = schema?.properties?.remotes?.additionalProperties;
   return open.kind === 'remove' ? (
     <Confirm
       title={`Remove ${open.name} from the network`}
@@ -112,50 +123,65 @@ function OpenDialog({ open, network, patch, onClose }: DialogProps): JSX.Element
       }
     />
   ) : (
-    <RemoteDialog
-      name={open.kind === 'add' ? null : open.name}
-      remote={open.kind === 'add' ? null : network.remotes[open.name]!}
+    <SchemaDialog
+      title={open.kind === 'add' ? 'Add a server' : `Edit ${open.name}`}
+      verb={open.kind === 'add' ? 'Add' : 'Save'}
+      schema={typeof remote === 'object' ? remote : undefined}
+      required={['url']}
+      {...(open.kind === 'add'
+        ? { naming: { label: 'Name', hint: NAME_HINT } }
+        : { value: { ...network.remotes[open.name]! } })}
+      onSave={(change, _, typed) => {
+        const name = open.kind === 'add' ? typed : open.name;
+        patch({ remotes: { [name]: change } }, `${name} was saved.`);
+      }}
       onClose={onClose}
-      onSave={(name, change) => patch({ remotes: { [name]: change } }, `${name} was saved.`)}
     />
   );
 }
 
+const NAME_HINT =
+  'Use the same name on all servers. The list must contain this server too, under its own name.';
+
 /** A form for this server. It is mounted again when the stored values change. */
-function ThisServer({ network, patch }: { network: Network; patch: Patch }): JSX.Element {
-  const [self, setSelf] = useState(network.self ?? '');
-  const [sharding, setSharding] = useState(network.sharding);
-  const changed = self !== (network.self ?? '') || sharding !== network.sharding;
+function ThisServer({ network, schema, patch }: ThisProps): JSX.Element {
+  const { self, sharding } = network;
+  const [after, setAfter] = useState<Values>({ self, sharding });
+  const change = changedMembers(schema, { self, sharding }, after);
+  const isKnown = typeof after.self === 'string' && network.remotes[after.self] !== undefined;
   return (
     <form
       class="panel"
       aria-label="This server"
       onSubmit={(event) => {
         event.preventDefault();
-        patch({ self: self === '' ? null : self, sharding }, 'The network was changed.');
+        patch(change, 'The network was changed.');
       }}
     >
-      <TextField
-        label="Name of this server"
-        hint="The name by which the other servers know it. Configure each server separately: the same list of servers, and its own name."
-        value={self}
-        onInput={setSelf}
-      />
-      <CheckBox
-        label="Sharding: each write is sent to all servers, and each server keeps its own share of the documents"
-        checked={sharding}
-        onChange={setSharding}
-      />
-      {sharding && (self === '' || network.remotes[self] === undefined) ? (
+      {schema === undefined ? null : (
+        <Members
+          schema={schema}
+          value={after}
+          names={['self', 'sharding']}
+          onChange={(next) => setAfter(next as Values)}
+        />
+      )}
+      {after.sharding === true && !isKnown ? (
         <p class="note">
           This server keeps all documents until its name is in the list of servers.
         </p>
       ) : null}
-      <button type="submit" disabled={!changed}>
+      <button type="submit" disabled={Object.keys(change).length === 0}>
         Save
       </button>
     </form>
   );
+}
+
+interface ThisProps {
+  network: Network;
+  schema: Schema | undefined;
+  patch: Patch;
 }
 
 interface ServersProps {
@@ -299,65 +325,6 @@ function State({ reached }: { reached: Reached | undefined }): JSX.Element | nul
   );
 }
 
-interface RemoteProps {
-  /** null: a new server. */
-  name: string | null;
-  remote: Remote | null;
-  onClose(): void;
-  onSave(name: string, change: unknown): void;
-}
-
-/** Members that can be null, so that only changed members are sent. */
-const REMOTE_SCHEMA = { additionalProperties: { type: ['string', 'null'] } };
-
-function RemoteDialog({ name, remote, onClose, onSave }: RemoteProps): JSX.Element {
-  const [typed, setTyped] = useState(name ?? '');
-  const [after, setAfter] = useState<Partial<Remote>>(remote ?? {});
-  const field = (member: keyof Remote, label: string, hint: string): JSX.Element => (
-    <TextField
-      label={label}
-      hint={hint}
-      type={member === 'url' ? 'url' : 'password'}
-      required={member === 'url'}
-      value={after[member] ?? ''}
-      onInput={(text) => setAfter({ ...after, [member]: text === '' ? null : text })}
-    />
-  );
-  return (
-    <Dialog
-      title={name === null ? 'Add a server' : `Edit ${name}`}
-      dirty={typed !== (name ?? '') || JSON.stringify(after) !== JSON.stringify(remote ?? {})}
-      onClose={onClose}
-    >
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          onSave(typed, settingChange(REMOTE_SCHEMA, remote ?? {}, after));
-          onClose();
-        }}
-      >
-        {name === null ? (
-          <TextField
-            label="Name"
-            hint="Use the same name on all servers. The list must contain this server too, under its own name."
-            required
-            value={typed}
-            onInput={setTyped}
-          />
-        ) : null}
-        {field('url', 'Address', 'For example http://10.0.0.2:7700.')}
-        {field('searchApiKey', 'Key for searches', 'A key of that server with the action search.')}
-        {field(
-          'writeApiKey',
-          'Key for writes',
-          'A key of that server with the action documents.*. Needed for sharding.',
-        )}
-        <button type="submit">{name === null ? 'Add' : 'Save'}</button>
-      </form>
-    </Dialog>
-  );
-}
-
 function sharesOut({ self, remotes, sharding }: Network): boolean {
   return sharding && self !== null && remotes[self] !== undefined;
 }
@@ -420,8 +387,11 @@ function RunningMoves(): JSX.Element | null {
 
 function MoveRow({ task }: { task: Task }): JSX.Element {
   const { uid, status, details, error, startedAt, network } = task;
-  const { remotes = {}, origin } = network ?? {};
-  const failed = Object.entries(remotes).filter(([, { error: fault }]) => fault !== undefined);
+  const remotes = network !== undefined && 'remotes' in network ? network.remotes : {};
+  const origin = network !== undefined && 'origin' in network ? network.origin : undefined;
+  const failed = Object.entries(remotes).flatMap(([name, one]) =>
+    'error' in one ? [[name, one.error] as const] : [],
+  );
   return (
     <li>
       <span class={`state ${status}`}>{status}</span>
@@ -429,7 +399,7 @@ function MoveRow({ task }: { task: Task }): JSX.Element {
         {uid}: {counted(Number(details?.movedDocuments ?? 0), 'document')} moved from this server
         {origin === undefined ? '' : `, requested by ${origin.remoteName}`}
         {error === null ? null : <span class="problem">{error.message}</span>}
-        {failed.map(([name, { error: fault }]) => (
+        {failed.map(([name, fault]) => (
           <span key={name} class="problem">
             {name}: {fault}
           </span>

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
-import { conditionWords, draftOf, ruleChange, type Rule } from '../../../src/web/rules.ts';
+import { PATCH_RULE, type SearchRule } from '../../../src/contract/search-rules.ts';
+import { conditionWords, ruleBody } from '../../../src/web/rules.ts';
 
-const RULE: Rule = {
+const WRITTEN = { lastUpdatedAt: '2026-01-01T00:00:00Z', createdAt: '2026-01-01T00:00:00Z' };
+const BARE: SearchRule = { ...WRITTEN, uid: 'b', active: true, conditions: {}, actions: [] };
+const RULE: SearchRule = {
+  ...WRITTEN,
   uid: 'r',
   description: 'explained',
   precedence: 0,
@@ -18,29 +22,23 @@ const RULE: Rule = {
 };
 
 describe('Search rules of the page', () => {
+  const MEMBERS = Object.keys(PATCH_RULE.properties);
+
   it('stay what they are when nothing was typed', () => {
-    const bare: Rule = { uid: 'b', active: true, conditions: {}, actions: [] };
-    for (const rule of [RULE, bare]) {
-      const { uid: _, ...body } = rule;
-      const none = { description: null, precedence: null };
-      assert.deepEqual(ruleChange(rule, draftOf(rule)), { ...none, ...body });
+    for (const { uid: _, lastUpdatedAt: __, createdAt: ___, ...body } of [RULE, BARE]) {
+      assert.deepEqual(ruleBody(MEMBERS, { ...body, lastUpdatedAt: 'then' }), body);
     }
   });
 
-  it('lose emptied fields', () => {
-    const draft = {
-      ...draftOf(RULE),
-      ...{ description: '', precedence: '', start: '', end: '', words: '', values: ' ' },
-    };
-    assert.deepEqual(ruleChange(RULE, { ...draft, query: '', pins: [] }), {
-      ...{ description: null, precedence: null, active: false, conditions: {}, actions: [] },
+  it('lose emptied conditions, and keep the values of the user', () => {
+    const conditions = { time: { start: null }, query: { isEmpty: null, words: null }, filter: {} };
+    assert.deepEqual(ruleBody(MEMBERS, { description: null, conditions, actions: [] }), {
+      description: null,
+      conditions: {},
+      actions: [],
     });
-  });
-
-  it('refuse values that are not an object', () => {
-    const draft = draftOf(null);
-    assert.throws(() => ruleChange(null, { ...draft, values: '[1]' }), /must be a JSON object/);
-    assert.throws(() => ruleChange(null, { ...draft, values: '{"a"' }), /not valid JSON/);
+    const filter = { values: { a: null, b: {}, c: [] } };
+    assert.deepEqual(ruleBody(MEMBERS, { conditions: { filter } }), { conditions: { filter } });
   });
 
   it('are described in words', () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { SETTINGS_SCHEMA } from '../../../src/contract/settings.ts';
-import { settingChange } from '../../../src/web/schema.ts';
+import { CREATE_WEBHOOK } from '../../../src/contract/webhooks.ts';
+import { changedMembers, settingChange } from '../../../src/web/schema.ts';
 
 const change = (name: string, before: unknown, after: unknown): unknown =>
   settingChange(SETTINGS_SCHEMA.properties![name], before, after);
@@ -23,6 +24,19 @@ describe('The change of a setting', () => {
         { enabled: true, minWordSizeForTypos: { oneTypo: 4, twoTypos: 9 } },
       ),
       { minWordSizeForTypos: { oneTypo: 4 } },
+    );
+  });
+
+  it('leaves out members that stay, also where others can not be null', () => {
+    const before = { url: 'http://a', headers: { One: '1XXX', Two: '2' } };
+    assert.deepEqual(changedMembers(CREATE_WEBHOOK, before, { ...before, url: 'http://b' }), {
+      url: 'http://b',
+    });
+    assert.deepEqual(
+      changedMembers(CREATE_WEBHOOK, before, { ...before, headers: { One: '1XXX' } }),
+      {
+        headers: { Two: null },
+      },
     );
   });
 

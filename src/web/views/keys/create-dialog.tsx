@@ -4,17 +4,15 @@ import { description, keyActions } from '../../description.ts';
 import { useLoaded } from '../../hooks.ts';
 import { PRESETS } from '../../key-presets.ts';
 import { CheckList } from '../../parts/check-list.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
+import { FormDialog } from '../../parts/form-dialog.tsx';
+import type { Tools } from '../../parts/resource.tsx';
 import { TextField } from '../../parts/text-field.tsx';
 import { useSession } from '../../session.ts';
+import type { Key } from './key.ts';
 import { CUSTOM, PresetChoice } from './preset-choice.tsx';
 
-interface Props {
-  onClose(): void;
-  onCreate(body: Record<string, unknown>): void;
-}
-
-export function CreateDialog({ onClose, onCreate }: Props): JSX.Element {
+export function CreateDialog({ tools }: { tools: Tools }): JSX.Element {
+  const { client } = useSession();
   const [preset, setPreset] = useState('search');
   const [custom, setCustom] = useState<readonly string[]>(['search']);
   const [name, setName] = useState('');
@@ -23,58 +21,62 @@ export function CreateDialog({ onClose, onCreate }: Props): JSX.Element {
   const [expires, setExpires] = useState('');
   const chosen = PRESETS.find((one) => one.name === preset);
   const actions = chosen?.actions ?? custom;
+  const create = (): void =>
+    tools.action.run(async () => {
+      const body = {
+        name: name === '' ? (chosen?.title ?? null) : name,
+        description: text === '' ? null : text,
+        actions,
+        indexes: chosen?.ofIndexes === false ? ['*'] : uidsIn(indexes),
+        expiresAt: expires === '' ? null : new Date(expires).toISOString(),
+      };
+      const made = await client.send<Key>('POST', '/keys', { body });
+      tools.open('made', made);
+      return `Key ${made.uid} was created.`;
+    });
   return (
-    <Dialog title="Create a key" onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          onCreate({
-            name: name === '' ? (chosen?.title ?? null) : name,
-            description: text === '' ? null : text,
-            actions,
-            indexes: chosen?.ofIndexes === false ? ['*'] : uidsIn(indexes),
-            expiresAt: expires === '' ? null : new Date(expires).toISOString(),
-          });
-          onClose();
+    <FormDialog
+      title="Create a key"
+      verb="Create"
+      disabled={actions.length === 0}
+      onSubmit={create}
+      onClose={tools.close}
+    >
+      <PresetChoice
+        chosen={preset}
+        onChoose={(next) => {
+          // The list begins with what the preset allows.
+          if (next === CUSTOM) setCustom(actions);
+          setPreset(next);
         }}
-      >
-        <PresetChoice
-          chosen={preset}
-          onChoose={(next) => {
-            // The list begins with what the preset allows.
-            if (next === CUSTOM) setCustom(actions);
-            setPreset(next);
-          }}
+      />
+      {chosen === undefined ? (
+        <AllActions chosen={custom} onChoose={setCustom} />
+      ) : (
+        <p class="note">
+          {chosen.caution} It may: {chosen.actions.join(', ')}.
+        </p>
+      )}
+      <TextField label="Name" value={name} onInput={setName} />
+      <TextField label="Description" value={text} onInput={setText} />
+      {chosen?.ofIndexes === false ? null : (
+        <TextField
+          label="Indexes"
+          hint="Uids separated by commas. A * at the end matches any ending; * alone matches all indexes."
+          required
+          value={indexes}
+          onInput={setIndexes}
         />
-        {chosen === undefined ? (
-          <AllActions chosen={custom} onChoose={setCustom} />
-        ) : (
-          <p class="note">
-            {chosen.caution} It may: {chosen.actions.join(', ')}.
-          </p>
-        )}
-        <TextField label="Name" value={name} onInput={setName} />
-        <TextField label="Description" value={text} onInput={setText} />
-        {chosen?.ofIndexes === false ? null : (
-          <TextField
-            label="Indexes"
-            hint="Uids separated by commas. A * at the end matches any ending; * alone matches all indexes."
-            required
-            value={indexes}
-            onInput={setIndexes}
-          />
-        )}
-        <ExpiryField value={expires} onInput={setExpires} />
-        <button type="submit" disabled={actions.length === 0}>
-          Create
-        </button>
-      </form>
-    </Dialog>
+      )}
+      <TextField
+        label="Expires"
+        hint="Empty: never."
+        type="datetime-local"
+        value={expires}
+        onInput={setExpires}
+      />
+    </FormDialog>
   );
-}
-
-function ExpiryField(props: { value: string; onInput(value: string): void }): JSX.Element {
-  return <TextField label="Expires" hint="Empty: never." type="datetime-local" {...props} />;
 }
 
 function uidsIn(text: string): string[] {

@@ -1,14 +1,11 @@
 /** Keys as the server shows them. */
+import type { KeyView } from '../../../contract/keys.ts';
 import { pathOf, type Client } from '../../client.ts';
 
-export interface Key {
-  readonly name: string | null;
-  readonly description: string | null;
-  readonly key: string;
-  readonly uid: string;
-  readonly actions: readonly string[];
-  readonly indexes: readonly string[];
-  readonly expiresAt: string | null;
+export type Key = KeyView;
+
+export function nameOfKey({ name, uid }: Key): string {
+  return name ?? uid;
 }
 
 const SHOWN_MAX = 1000;

@@ -6,7 +6,7 @@ import type { TypoSettings } from '../../typo-match.ts';
 import { AttributesEditor } from './attributes-editor.tsx';
 import { EmbeddersEditor } from './embedders-editor.tsx';
 import { RankingEditor } from './ranking-editor.tsx';
-import { Members, SchemaField } from './schema-field.tsx';
+import { Members, SchemaField } from '../../parts/schema-field.tsx';
 import { SynonymsEditor } from './synonyms-editor.tsx';
 import { TypoBox } from './typo-box.tsx';
 import { WordsEditor } from './words-editor.tsx';
@@ -83,5 +83,7 @@ export function Editor(props: Props): JSX.Element {
   if (schema?.properties !== undefined) {
     return <Members schema={schema} value={value} onChange={onChange} />;
   }
-  return <SchemaField name={name} schema={schema} value={value} onChange={onChange} />;
+  // The description is next to the control already.
+  const { description: _, ...bare } = schema ?? {};
+  return <SchemaField name={name} schema={bare} value={value} onChange={onChange} />;
 }

@@ -5,7 +5,7 @@ import { Choice } from '../../parts/choice.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { TextField } from '../../parts/text-field.tsx';
 import { choices, type Schema } from '../../schema.ts';
-import { Members } from './schema-field.tsx';
+import { Members } from '../../parts/schema-field.tsx';
 import { TestEmbedder } from './test-embedder.tsx';
 
 type Embedders = Readonly<Record<string, Embedder>>;

@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { ComponentChildren, JSX, TargetedDragEvent } from 'preact';
 import { useId, useRef, useState } from 'preact/hooks';
 import { Icon } from '../../parts/icon.tsx';
 import { moved } from '../../settings-draft.ts';
@@ -27,10 +27,14 @@ export function OrderedList<T>(props: Props<T>): JSX.Element {
     held.current = name;
     setDragged(name);
   };
-  const take = (event: Event, to: number): void => {
+  const take = (event: TargetedDragEvent<HTMLLIElement>, to: number): void => {
     event.preventDefault();
     const from = items.findIndex((item) => nameOf(item) === held.current);
-    if (from >= 0 && from !== to) onChange(moved(items, from, to));
+    const { top, height } = event.currentTarget.getBoundingClientRect();
+    const beyond = event.clientY - (top + height / 2);
+    // An item gives way when the pointer crosses its middle, and does not come back.
+    const crossed = from < to ? beyond >= -1 : beyond <= 1;
+    if (from >= 0 && from !== to && crossed) onChange(moved(items, from, to));
   };
   return (
     <>
@@ -43,7 +47,7 @@ export function OrderedList<T>(props: Props<T>): JSX.Element {
             onDragStart={() => hold(nameOf(item))}
             onDragEnd={() => hold(null)}
             onDragOver={(event) => take(event, at)}
-            onDrop={(event) => take(event, at)}
+            onDrop={(event) => event.preventDefault()}
           >
             <Icon name="grip" />
             <span class="what">{nameOf(item)}</span>

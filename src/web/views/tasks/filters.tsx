@@ -4,7 +4,6 @@ import { useLoaded } from '../../hooks.ts';
 import { Choice } from '../../parts/choice.tsx';
 import { TextField } from '../../parts/text-field.tsx';
 import { useSession } from '../../session.ts';
-import { TASK_STATUSES } from '../../task.ts';
 import { useIndexUids } from '../index-picker.tsx';
 import { useTypeWords } from './type-words.ts';
 
@@ -41,19 +40,20 @@ export function TaskFilters({ filter, change }: Props): JSX.Element {
   const uids = useIndexUids();
   const typeWords = useTypeWords();
   const known = useLoaded(() => description(client), [client]);
-  const types = known.value === undefined ? [] : taskFilterValues(known.value, 'types');
+  const valuesOf = (name: string): readonly string[] =>
+    known.value === undefined ? [] : taskFilterValues(known.value, name);
   return (
     <>
       <Choice
         label="Status"
         value={filter.statuses}
-        options={[['', 'all'], ...TASK_STATUSES.map((one) => [one, one] as const)]}
+        options={[['', 'all'], ...valuesOf('statuses').map((one) => [one, one] as const)]}
         onChoose={(statuses) => change({ statuses })}
       />
       <Choice
         label="Type"
         value={filter.types}
-        options={[['', 'all'], ...types.map((one) => [one, typeWords(one)] as const)]}
+        options={[['', 'all'], ...valuesOf('types').map((one) => [one, typeWords(one)] as const)]}
         onChoose={(value) => change({ types: value })}
       />
       <TextField

@@ -1,17 +1,18 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { indentJson, parseJson } from '../../format.ts';
-import { Field } from '../../parts/field.tsx';
-import { Problem } from '../../parts/problem.tsx';
+import { indentJson, parseJson } from '../format.ts';
+import { Field } from './field.tsx';
+import { Problem } from './problem.tsx';
 
 interface Props {
   label: string;
+  hint?: string | undefined;
   value: unknown;
   onChange(value: unknown): void;
 }
 
 /** A value as JSON. While the text is not valid, the value stays, and the text too. */
-export function JsonField({ label, value, onChange }: Props): JSX.Element {
+export function JsonField({ label, hint = 'As JSON.', value, onChange }: Props): JSX.Element {
   const [typed, setTyped] = useState<string | null>(null);
   const [problem, setProblem] = useState<Error | null>(null);
   const text = typed ?? (value === undefined ? '' : indentJson(JSON.stringify(value)));
@@ -26,10 +27,12 @@ export function JsonField({ label, value, onChange }: Props): JSX.Element {
   };
   return (
     <>
-      <Field label={label} hint="As JSON.">
+      <Field label={label} hint={hint}>
         {(id, hintId) => (
           <textarea
             id={id}
+            // A form is not sent while the text is not valid.
+            ref={(element) => element?.setCustomValidity(problem?.message ?? '')}
             class="lines"
             aria-describedby={hintId}
             spellcheck={false}
