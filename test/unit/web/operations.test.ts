@@ -15,6 +15,7 @@ function task(part: Partial<Task>): Task {
     uid: 1,
     batchUid: 1,
     indexUid: 'books',
+    canceledBy: null,
     status: 'failed',
     type: 'documentDeletion',
     details: null,
