@@ -4,21 +4,16 @@
  * and docs/proxies.md what a proxy must set.
  */
 import assert from 'node:assert/strict';
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'undici';
 import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
-import { freePort } from '../support/free-port.ts';
+import { HAS_NGINX, Nginx, NO_NGINX } from '../support/nginx.ts';
 
 /** Seconds of idleness, around the moment in which the socket library closes a connection. */
 const PAUSES = Array.from({ length: 17 }, (_, n) => 7 + n / 4);
-const HAS_NGINX = spawnSync('nginx', ['-v'], { stdio: 'ignore' }).status === 0;
 const BODY = '{"q": ""}';
 
 describe('Connections that are idle for some seconds', () => {
@@ -97,10 +92,12 @@ describe('Connections that are idle for some seconds', () => {
 
   it('serve nginx, with what docs/proxies.md sets', async function () {
     if (!HAS_NGINX) {
-      console.log('      skipped: nginx (Debian package nginx-light) is not installed');
+      console.log(`      ${NO_NGINX}`);
       this.skip();
     }
-    const proxies = await Promise.all(servers.map(({ url }) => Nginx.start(url)));
+    const proxies = await Promise.all(
+      servers.map(({ url }) => Nginx.start((address) => proxyOf(url, address))),
+    );
     try {
       await withPauses(async (server, seconds) => {
         const { url } = proxies[servers.indexOf(server)]!;
@@ -136,61 +133,20 @@ function post(url: string, headers: Record<string, string>, agent?: Agent): Prom
   });
 }
 
-/** nginx before a server, as docs/proxies.md configures it. */
-class Nginx {
-  readonly url: string;
-  readonly #child: ChildProcess;
-  readonly #dir: string;
-
-  private constructor(url: string, child: ChildProcess, dir: string) {
-    this.url = url;
-    this.#child = child;
-    this.#dir = dir;
-  }
-
-  static async start(upstream: string): Promise<Nginx> {
-    const dir = mkdtempSync(join(tmpdir(), 'gannet-nginx-'));
-    const port = await freePort();
-    mkdirSync(join(dir, 'logs'));
-    writeFileSync(
-      join(dir, 'nginx.conf'),
-      `daemon off; pid ${dir}/pid; error_log ${dir}/logs/error.log;
-       events {}
-       http {
-         access_log off; client_body_temp_path ${dir}/body; proxy_temp_path ${dir}/proxy;
-         fastcgi_temp_path ${dir}/f; uwsgi_temp_path ${dir}/u; scgi_temp_path ${dir}/s;
-         upstream gannet {
-           server ${new URL(upstream).host};
-           keepalive 32;
-           keepalive_timeout 5s;
-         }
-         server {
-           listen 127.0.0.1:${port};
-           location / {
-             proxy_pass http://gannet;
-             proxy_http_version 1.1;
-             proxy_set_header Connection "";
-             proxy_next_upstream off;
-           }
-         }
-       }`,
-    );
-    const child = spawn('nginx', ['-p', dir, '-c', join(dir, 'nginx.conf')], { stdio: 'ignore' });
-    const nginx = new Nginx(`http://127.0.0.1:${port}`, child, dir);
-    for (;;) {
-      const isUp = await fetch(`${nginx.url}/health`).then(
-        ({ ok }) => ok,
-        () => false,
-      );
-      if (isUp) return nginx;
-      assert.equal(child.exitCode, null, 'nginx has ended');
-      await delay(20);
+/** As docs/proxies.md configures it. */
+function proxyOf(upstream: string, address: string): string {
+  return `upstream gannet {
+      server ${new URL(upstream).host};
+      keepalive 32;
+      keepalive_timeout 5s;
     }
-  }
-
-  async stop(): Promise<void> {
-    this.#child.kill('SIGTERM');
-    if (this.#child.exitCode === null) await once(this.#child, 'exit');
-    rmSync(this.#dir, { recursive: true, force: true });
-  }
+    server {
+      listen ${address};
+      location / {
+        proxy_pass http://gannet;
+        proxy_http_version 1.1;
+        proxy_set_header Connection "";
+        proxy_next_upstream off;
+      }
+    }`;
 }
