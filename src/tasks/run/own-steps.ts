@@ -1,6 +1,6 @@
 /** For a network with shards: restricts steps to the documents that belong to this server. */
-import { Worker } from 'node:worker_threads';
 import { builtFile } from '../../base/built-file.ts';
+import { Isolate } from '../../base/isolate.ts';
 import type { BatchStep } from '../../engine/native.ts';
 import { type Addition, ownShares, type Shares } from '../../network/own-share.ts';
 import type { Shard } from '../../network/owner.ts';
@@ -98,21 +98,15 @@ function sharesOf(
   const total = bytes.reduce((sum, size) => sum + size, 0);
   if (total <= INLINE_BYTES_MAX) return ownShares(shard, additions, indexKey);
   const workerData: ShareWork = { shard, additions, indexKey };
-  const worker = new Worker(builtFile('share-worker.cjs'), { workerData });
-  return new Promise<Shares>((resolve, reject) => {
-    cancel.listen(() => void worker.terminate());
-    worker.once('message', (response: ShareResult) => {
-      if ('done' in response) resolve(response.done);
-      else reject(Object.assign(new Error(response.message), { code: response.code }));
-    });
-    worker.once('error', reject);
-    worker.once('exit', () => {
-      try {
-        cancel.check();
-      } catch (canceled) {
-        reject(canceled);
-      }
-      reject(new Error('the thread that looks for own documents has ended'));
-    });
-  }).finally(() => cancel.listen(null));
+  const thread = new Isolate<never, ShareResult>({
+    host: { thread: builtFile('share-worker.cjs'), options: { workerData } },
+    take: (response) => {
+      if ('done' in response) shares.resolve(response.done);
+      else shares.reject(Object.assign(new Error(response.message), { code: response.code }));
+    },
+    fault: ({ error }) => error ?? new Error('the thread that looks for own documents has ended'),
+  });
+  const shares = thread.open<Shares>();
+  cancel.listen(() => void thread.end(cancel.signal.reason as Error));
+  return shares.result.finally(() => cancel.listen(null));
 }
