@@ -1,6 +1,6 @@
-import { Worker } from 'node:worker_threads';
 import type { Clock } from '../base/clock.ts';
 import { builtFile } from '../base/built-file.ts';
+import { Isolate } from '../base/isolate.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { AnalyticsStore } from '../store/analytics-store.ts';
 import type { Recorder } from './recorder.ts';
@@ -79,54 +79,57 @@ export class Reporter {
       ...elsewhere.map(({ name, chunks }) => ({ name, isMissing: chunks === null })),
     ];
     const chunks = [store.chunks(from, spec.to), ...elsewhere.map((one) => one.chunks)];
-    const worker = new Worker(builtFile('report-worker.cjs'), {
-      workerData: { spec: { ...spec, from }, sources },
-      resourceLimits: { maxOldGenerationSizeMb: HEAP_MB_MAX },
-    });
     try {
-      return await this.#feed(worker, chunks, isCancelled);
+      return await this.#feed({ spec: { ...spec, from }, sources }, chunks, isCancelled);
     } finally {
-      void worker.terminate();
       for (const { chunks: rest } of elsewhere) void rest?.return?.();
     }
   }
 
-  /** @param sources chunks by source; null: there are none */
-  #feed(
-    worker: Worker,
-    sources: readonly (Iterator<string> | AsyncIterator<string> | null)[],
+  /** @param chunks by source; null: there are none */
+  async #feed(
+    workerData: { spec: ReportSpec; sources: ReportSources },
+    chunks: readonly (Iterator<string> | AsyncIterator<string> | null)[],
     isCancelled: () => boolean,
   ): Promise<MadeReport> {
-    const send = (input: ReportInput): void => worker.postMessage(input, []);
-    return new Promise((resolve, reject) => {
-      const sendNext = async (source: number): Promise<void> => {
-        try {
-          const next = await sources[source]?.next();
-          if (next === undefined) return;
-          if (next.done === true) send({ source, isMissing: false });
-          else send({ source, rows: next.value });
-        } catch (error) {
-          if (source === 0) reject(error);
-          else send({ source, isMissing: true });
-        }
-      };
-      worker.on('message', (output: ReportOutput) => {
-        if ('body' in output) resolve(output);
-        else if ('fault' in output) reject(new ApiError('bad_request', output.fault));
-        else if (isCancelled()) reject(new Error('the client disconnected'));
+    const thread = new Isolate<ReportInput, ReportOutput>({
+      host: {
+        thread: builtFile('report-worker.cjs'),
+        options: { workerData, resourceLimits: { maxOldGenerationSizeMb: HEAP_MB_MAX } },
+      },
+      take: (output) => {
+        if ('body' in output) report.resolve(output);
+        else if ('fault' in output) report.reject(new ApiError('bad_request', output.fault));
+        else if (isCancelled()) report.reject(new Error('the client disconnected'));
         else void sendNext(output.ready);
-      });
-      worker.on('error', (error) => reject(reportFault(error)));
-      worker.on('exit', () => reject(new Error('the thread of a report has ended')));
-      for (const source of sources.keys()) {
-        for (let n = 0; n < CHUNKS_AHEAD; n++) void sendNext(source);
-      }
+      },
+      fault: ({ error }) => reportFault(error ?? new Error('the thread of a report has ended')),
     });
+    const report = thread.open<MadeReport>();
+    const sendNext = async (source: number): Promise<void> => {
+      try {
+        const next = await chunks[source]?.next();
+        if (next === undefined) return;
+        if (next.done === true) thread.send({ source, isMissing: false });
+        else thread.send({ source, rows: next.value });
+      } catch (error) {
+        if (source === 0) report.reject(error as Error);
+        else thread.send({ source, isMissing: true });
+      }
+    };
+    for (const source of chunks.keys()) {
+      for (let n = 0; n < CHUNKS_AHEAD; n++) void sendNext(source);
+    }
+    try {
+      return await report.result;
+    } finally {
+      void thread.end(new Error('the report has ended'));
+    }
   }
 }
 
 /** The error to send when the thread of a report has failed. */
-function reportFault(error: unknown): unknown {
+function reportFault(error: Error): Error {
   if ((error as NodeJS.ErrnoException).code !== 'ERR_WORKER_OUT_OF_MEMORY') return error;
   return new ApiError(
     'bad_request',
