@@ -1,6 +1,6 @@
 /** Large bodies are parsed in a separate thread and come back piece by piece. */
-import { Worker } from 'node:worker_threads';
 import { builtFile } from '../base/built-file.ts';
+import { type Call, Isolate } from '../base/isolate.ts';
 import { RawJson } from '../base/json.ts';
 import { err, ok, type Result } from '../base/result.ts';
 import { ApiError } from '../contract/errors.ts';
@@ -16,12 +16,12 @@ const IDLE_MS = 30_000;
 
 interface Job {
   readonly assembler: Assembler;
-  readonly settle: (outcome: Result<unknown, ApiError>) => void;
+  readonly call: Call<Result<unknown, ApiError>>;
 }
 
 export class BodyThread {
-  #worker: Worker | null = null;
-  #idle: NodeJS.Timeout | null = null;
+  #thread: Isolate<BodyRequest, BodyResult> | null = null;
+  /** The schemas that the thread has. */
   #schemas = new Map<Schema, number>();
   readonly #jobs = new Map<number, Job>();
   #lastJob = 0;
@@ -32,79 +32,62 @@ export class BodyThread {
    * @param settings the body changes this setting, or several of all settings: it becomes a
    *   `SettingsChange`
    */
-  check(
+  async check(
     parts: readonly Uint8Array<ArrayBuffer>[],
     schema: Schema,
     settings: SettingName | 'all' | null,
   ): Promise<Result<unknown, ApiError>> {
-    return new Promise((settle) => {
-      const worker = this.#started();
-      const job = ++this.#lastJob;
-      this.#jobs.set(job, { assembler: new Assembler(), settle });
-      let number = this.#schemas.get(schema);
-      if (number === undefined) {
-        number = this.#schemas.size;
-        this.#schemas.set(schema, number);
-        worker.postMessage({ kind: 'schema', schema: number, is: schema } satisfies BodyRequest);
-      }
-      const request: BodyRequest = { kind: 'check', job, schema: number, parts, settings };
-      worker.postMessage(
-        request,
-        parts.map(({ buffer }) => buffer),
-      );
-    });
+    const thread = this.#started();
+    const job = ++this.#lastJob;
+    const call = thread.open<Result<unknown, ApiError>>();
+    this.#jobs.set(job, { assembler: new Assembler(), call });
+    let number = this.#schemas.get(schema);
+    if (number === undefined) {
+      number = this.#schemas.size;
+      this.#schemas.set(schema, number);
+      thread.send({ kind: 'schema', schema: number, is: schema });
+    }
+    thread.send(
+      { kind: 'check', job, schema: number, parts, settings },
+      parts.map(({ buffer }) => buffer),
+    );
+    try {
+      return await call.result;
+    } catch (error) {
+      return err(error as ApiError);
+    } finally {
+      this.#jobs.delete(job);
+    }
   }
 
-  #started(): Worker {
-    if (this.#idle !== null) clearTimeout(this.#idle);
-    this.#idle = null;
-    if (this.#worker !== null) return this.#worker;
-    const worker = new Worker(builtFile('body-worker.cjs'), {
-      resourceLimits: { maxOldGenerationSizeMb: HEAP_MB_MAX },
-    });
-    worker.unref();
-    worker.on('message', (result: BodyResult) => this.#take(worker, result));
-    worker.on('error', () => {});
-    worker.on('exit', () => this.#ended(worker));
+  #started(): Isolate<BodyRequest, BodyResult> {
+    if (this.#thread?.hasEnded === false) return this.#thread;
     this.#schemas = new Map();
-    this.#worker = worker;
-    return worker;
+    const thread: Isolate<BodyRequest, BodyResult> = new Isolate({
+      host: {
+        thread: builtFile('body-worker.cjs'),
+        options: { resourceLimits: { maxOldGenerationSizeMb: HEAP_MB_MAX } },
+      },
+      take: (result) => this.#take(thread, result),
+      fault: () => new ApiError('payload_too_large', 'The body needs too much memory to be read.'),
+      idleMs: IDLE_MS,
+    });
+    this.#thread = thread;
+    return thread;
   }
 
-  #take(worker: Worker, result: BodyResult): void {
+  #take(thread: Isolate<BodyRequest, BodyResult>, result: BodyResult): void {
     const job = this.#jobs.get(result.job);
     if (job === undefined) return;
+    const { assembler, call } = job;
     if ('fault' in result) {
-      this.#settle(result.job, err(new ApiError(result.fault.code, result.fault.message)));
+      call.resolve(err(new ApiError(result.fault.code, result.fault.message)));
       return;
     }
-    for (const step of result.steps) job.assembler.take(step);
-    if (result.last) this.#settle(result.job, ok(job.assembler.value));
+    for (const step of result.steps) assembler.take(step);
+    if (result.last) call.resolve(ok(assembler.value));
     // In a later iteration of the event loop, so that other requests are served between two pieces.
-    else {
-      setImmediate(() =>
-        worker.postMessage({ kind: 'more', job: result.job } satisfies BodyRequest),
-      );
-    }
-  }
-
-  #settle(number: number, outcome: Result<unknown, ApiError>): void {
-    const job = this.#jobs.get(number);
-    this.#jobs.delete(number);
-    if (this.#jobs.size === 0) {
-      this.#idle = setTimeout(() => void this.#worker?.terminate(), IDLE_MS).unref();
-    }
-    job?.settle(outcome);
-  }
-
-  /** Out of memory, or idle. */
-  #ended(worker: Worker): void {
-    if (this.#worker !== worker) return;
-    this.#worker = null;
-    for (const number of [...this.#jobs.keys()]) {
-      const message = 'The body needs too much memory to be read.';
-      this.#settle(number, err(new ApiError('payload_too_large', message)));
-    }
+    else setImmediate(() => thread.send({ kind: 'more', job: result.job }));
   }
 }
 
