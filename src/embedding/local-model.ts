@@ -2,10 +2,8 @@
  * Models that run on this machine, in a separate process that is started on demand and ended when
  * idle.
  */
-import { type ChildProcess, fork } from 'node:child_process';
-import { setPriority } from 'node:os';
-import { fileURLToPath } from 'node:url';
 import { builtFile } from '../base/built-file.ts';
+import { type Call, Isolate } from '../base/isolate.ts';
 import { EmbeddingError } from './embedding-error.ts';
 import type { EmbedResponse, EmbedRequest, ModelWork } from './local-model-process.ts';
 import { type ModelFiles, modelFiles, type ModelSource, poolingOf } from './model-files.ts';
@@ -42,11 +40,10 @@ function isLate({ signal, deadline = Infinity }: Job): boolean {
 
 export class LocalModels {
   readonly #options: LocalModelOptions;
-  #process: ChildProcess | null = null;
-  #idle: NodeJS.Timeout | null = null;
+  #process: Isolate<EmbedRequest, EmbedResponse> | null = null;
   /** Waiting jobs. Queries have priority over documents. */
   readonly #waiting: { queries: Job[]; documents: Job[] } = { queries: [], documents: [] };
-  #running: { number: number; job: Job } | null = null;
+  #running: { number: number; call: Call<EmbedResponse> } | null = null;
   /** Files of models that score, which are being looked for or downloaded. */
   readonly #scoring = new Map<string, Promise<ModelFiles>>();
   #next = 1;
@@ -122,7 +119,7 @@ export class LocalModels {
 
   async close(): Promise<void> {
     this.#closed = true;
-    this.#end(new EmbeddingError('The server is stopping'));
+    await this.#process?.end(new EmbeddingError('The server is stopping'));
   }
 
   #run(
@@ -164,75 +161,47 @@ export class LocalModels {
       job.reject(new EmbeddingError('The model was busy for too long'));
       job = queries.shift() ?? documents.shift();
     }
-    if (job === undefined) {
-      this.#process?.unref();
-      this.#process?.channel?.unref();
-      this.#idle ??= setTimeout(() => this.#end(null), IDLE_MS_MAX).unref();
-      return;
-    }
-    if (this.#idle !== null) clearTimeout(this.#idle);
-    this.#idle = null;
+    if (job === undefined) return;
+    void this.#ask(job);
+  }
+
+  async #ask(job: Job): Promise<void> {
+    const process = this.#started();
     const number = this.#next++;
-    this.#running = { number, job };
-    const child = (this.#process ??= this.#start());
-    child.ref();
-    child.channel?.ref();
-    child.send({ job: number, ...job.request } satisfies EmbedRequest, (error) => {
-      if (error !== null && this.#process === child) {
-        this.#end(new EmbeddingError('The process that runs models has ended'));
-      }
-    });
-  }
-
-  #start(): ChildProcess {
-    const child = fork(fileURLToPath(builtFile('local-model.cjs')), {
-      serialization: 'advanced',
-      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-      execArgv: [],
-    });
-    if (child.pid !== undefined) {
-      try {
-        setPriority(child.pid, NICE);
-      } catch {
-        // The process may have ended already, which is reported below.
-      }
+    const call = process.open<EmbedResponse>();
+    this.#running = { number, call };
+    process.send({ job: number, ...job.request });
+    try {
+      const response = await call.result;
+      if ('embeddings' in response) job.resolve(response.embeddings);
+      else job.reject(new EmbeddingError(messageOf(response, job.request.files)));
+    } catch (error) {
+      const { queries, documents } = this.#waiting;
+      for (const one of [job, ...queries.splice(0), ...documents.splice(0)]) one.reject(error);
     }
-    child.on('message', (response: EmbedResponse) => this.#take(response));
-    child.on('error', () => {});
-    child.on('exit', (code, signal) => {
-      if (this.#process !== child) return;
-      this.#process = null;
-      this.#end(
-        new EmbeddingError(
-          `The process that runs models has ended (${signal ?? `status ${code}`})`,
-        ),
-      );
-    });
-    return child;
-  }
-
-  #take(response: EmbedResponse): void {
-    const running = this.#running;
-    if (running === null || running.number !== response.job) return;
     this.#running = null;
-    const { job } = running;
-    if ('embeddings' in response) job.resolve(response.embeddings);
-    else job.reject(new EmbeddingError(messageOf(response, job.request.files)));
     this.#runNext();
   }
 
-  /** Ends the process. Waiting jobs fail with `error`. */
-  #end(error: EmbeddingError | null): void {
-    const child = this.#process;
-    this.#process = null;
-    if (this.#idle !== null) clearTimeout(this.#idle);
-    this.#idle = null;
-    child?.kill('SIGKILL');
-    const { queries, documents } = this.#waiting;
-    const jobs = [...queries.splice(0), ...documents.splice(0)];
-    if (this.#running !== null) jobs.push(this.#running.job);
-    this.#running = null;
-    for (const job of jobs) job.reject(error ?? new EmbeddingError('The model was not needed'));
+  #started(): Isolate<EmbedRequest, EmbedResponse> {
+    if (this.#process?.hasEnded === false) return this.#process;
+    this.#process = new Isolate<EmbedRequest, EmbedResponse>({
+      host: {
+        process: builtFile('local-model.cjs'),
+        options: {
+          serialization: 'advanced',
+          stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+          execArgv: [],
+        },
+        nice: NICE,
+      },
+      take: (response) => {
+        if (response.job === this.#running?.number) this.#running.call.resolve(response);
+      },
+      fault: ({ cause }) => new EmbeddingError(`The process that runs models has ended (${cause})`),
+      idleMs: IDLE_MS_MAX,
+    });
+    return this.#process;
   }
 }
 
