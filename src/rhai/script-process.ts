@@ -1,9 +1,7 @@
 /** Processes that compile and run functions. They are started on demand and ended when idle. */
-import { type ChildProcess, fork } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { setPriority } from 'node:os';
-import { fileURLToPath } from 'node:url';
 import { builtFile } from '../base/built-file.ts';
+import { type Call, Isolate } from '../base/isolate.ts';
 import { RUN_MS_MAX } from './meter.ts';
 import type { EditedPart, EditFunction, ScriptResponse, ScriptRequest } from './script-messages.ts';
 
@@ -48,58 +46,48 @@ export type LimitProcess = (pid: number, dataBytes: number) => boolean;
 /** Takes a part. The next one follows when it resolves; none follows when it rejects. */
 export type TakePart = (part: EditedPart) => Promise<void>;
 
-interface Waiting {
-  resolve: () => void;
-  reject: (error: Error) => void;
-  onPart: TakePart;
-}
-
 /** One process, which handles one request at a time. */
 class ScriptProcess {
-  readonly #child: ChildProcess;
-  #waiting: Waiting | null = null;
-  #end: Error | null = null;
+  readonly #isolate: Isolate<ScriptRequest, ScriptResponse>;
+  #pid: number | undefined;
+  #asked: { call: Call<void>; onPart: TakePart } | null = null;
   /** Whether a part is being processed; the process waits meanwhile. */
   #isTaking = false;
-  #watch: NodeJS.Timeout | null = null;
-  #sign = { cpuMs: 0, silentMs: 0, lookedAt: 0 };
+  #sign = { cpuMs: 0, silentMs: 0 };
 
   constructor(limit: LimitProcess) {
-    const child = fork(fileURLToPath(builtFile('edit-process.cjs')), {
-      serialization: 'advanced',
-      // The last pipe closes when the server dies.
-      stdio: ['ignore', 'ignore', 'ignore', 'ipc', 'pipe'],
-      execArgv: [`--max-old-space-size=${HEAP_MB}`, `--stack-size=${STACK_KB}`],
-      env: environment(),
+    this.#isolate = new Isolate<ScriptRequest, ScriptResponse>({
+      host: {
+        process: builtFile('edit-process.cjs'),
+        options: {
+          serialization: 'advanced',
+          // The last pipe closes when the server dies.
+          stdio: ['ignore', 'ignore', 'ignore', 'ipc', 'pipe'],
+          execArgv: [`--max-old-space-size=${HEAP_MB}`, `--stack-size=${STACK_KB}`],
+          env: environment(),
+        },
+        nice: NICE,
+        limit: (pid) => {
+          this.#pid = pid;
+          limit(pid, DATA_BYTES_MAX);
+        },
+      },
+      take: (response) => this.#take(response),
+      fault: ({ error, cause }) =>
+        error === null
+          ? new ScriptProcessError(`It needs too much memory: its process ended (${cause}).`, true)
+          : new ScriptProcessError(error.message, false),
+      idleMs: IDLE_MS_MAX,
     });
-    this.#child = child;
-    child.stdio[4]?.on('error', () => {});
-    child.on('message', (response: ScriptResponse) => this.#take(response));
-    child.on('error', (error) => this.#fail(new ScriptProcessError(error.message, false)));
-    child.on('exit', (code, signal) => {
-      this.#fail(
-        new ScriptProcessError(
-          `It needs too much memory: its process ended (${signal ?? `status ${code}`}).`,
-          true,
-        ),
-      );
-    });
-    if (child.pid === undefined) return;
-    limit(child.pid, DATA_BYTES_MAX);
-    try {
-      setPriority(child.pid, NICE);
-    } catch {
-      // The process has already ended, which `exit` reports.
-    }
   }
 
   get isUsable(): boolean {
-    return this.#end === null;
+    return !this.#isolate.hasEnded;
   }
 
   /** Processor time used so far; 0 where the system does not report it. */
   get cpuMs(): number {
-    return cpuMs(this.#child.pid);
+    return cpuMs(this.#pid);
   }
 
   /**
@@ -107,58 +95,32 @@ class ScriptProcess {
    * other request is in progress.
    */
   ask(request: ScriptRequest, onPart: TakePart = async () => {}): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (this.#end !== null) {
-        reject(this.#end);
-        return;
-      }
-      this.#setRef(true);
-      this.#waiting = { resolve, reject, onPart };
-      this.#noteSign();
-      this.#watch = setInterval(() => this.#look(), WATCH_MS);
-      this.#send(request);
-    });
-  }
-
-  #send(request: ScriptRequest): void {
-    this.#child.send(request, (error) => {
-      if (error !== null) this.#fail(new ScriptProcessError(error.message, false));
-    });
+    this.#noteSign();
+    const look = (passedMs: number): Error | null => this.#look(passedMs);
+    const call = this.#isolate.open<void>({ everyMs: WATCH_MS, look });
+    this.#asked = { call, onPart };
+    this.#isolate.send(request);
+    return call.result;
   }
 
   /** Ends the process. The current request fails with `reason`. */
   kill(reason: Error): void {
-    this.#child.kill('SIGKILL');
-    this.#fail(reason);
-  }
-
-  /** Sets whether the child process keeps this process alive. */
-  #setRef(isRef: boolean): void {
-    const streams = [this.#child, this.#child.channel, this.#child.stdio[4]] as (
-      { ref(): void; unref(): void } | null | undefined
-    )[];
-    for (const stream of streams) {
-      if (isRef) stream?.ref?.();
-      else stream?.unref?.();
-    }
+    void this.#isolate.end(reason);
   }
 
   #take(response: ScriptResponse): void {
     this.#noteSign();
-    if (response.kind === 'part') {
-      void this.#takePart(response);
-      return;
-    }
-    const waiting = this.#settled();
-    if (response.kind === 'done') waiting?.resolve();
-    else waiting?.reject(new ScriptProcessError(response.message, response.ofScript));
+    const { call } = this.#asked!;
+    if (response.kind === 'part') void this.#takePart(response);
+    else if (response.kind === 'done') call.resolve();
+    else call.reject(new ScriptProcessError(response.message, response.ofScript));
   }
 
   async #takePart(part: EditedPart): Promise<void> {
     this.#isTaking = true;
     try {
-      await this.#waiting?.onPart(part);
-      if (this.#end === null) this.#send({ kind: 'next' });
+      await this.#asked!.onPart(part);
+      this.#isolate.send({ kind: 'next' });
     } catch (error) {
       this.kill(error as Error);
     } finally {
@@ -167,34 +129,17 @@ class ScriptProcess {
     }
   }
 
-  #fail(error: Error): void {
-    this.#end ??= error;
-    this.#settled()?.reject(this.#end);
-  }
-
-  #settled(): Waiting | null {
-    const waiting = this.#waiting;
-    this.#waiting = null;
-    if (this.#watch !== null) clearInterval(this.#watch);
-    this.#watch = null;
-    this.#setRef(false);
-    return waiting;
-  }
-
   #noteSign(): void {
-    this.#sign = { cpuMs: this.cpuMs, silentMs: 0, lookedAt: performance.now() };
+    this.#sign = { cpuMs: this.cpuMs, silentMs: 0 };
   }
 
-  #look(): void {
-    if (this.#isTaking) return;
+  #look(passedMs: number): Error | null {
+    if (this.#isTaking) return null;
     const sign = this.#sign;
-    const now = performance.now();
-    // A pause of the whole machine is no silence.
-    sign.silentMs += Math.min(now - sign.lookedAt, 2 * WATCH_MS);
-    sign.lookedAt = now;
+    sign.silentMs += passedMs;
     const silentCpuMs = this.cpuMs - sign.cpuMs;
-    if (silentCpuMs <= SILENT_CPU_MS_MAX && sign.silentMs <= SILENT_MS_MAX) return;
-    this.kill(new ScriptProcessError(`It ran for more than ${RUN_MS_MAX / 1000} s.`, true));
+    if (silentCpuMs <= SILENT_CPU_MS_MAX && sign.silentMs <= SILENT_MS_MAX) return null;
+    return new ScriptProcessError(`It ran for more than ${RUN_MS_MAX / 1000} s.`, true);
   }
 }
 
@@ -217,8 +162,8 @@ const CHECK_MS_MAX = 10_000;
 
 export class ScriptProcesses {
   readonly #limit: LimitProcess;
-  /** An idle process, if there is one. */
-  #idle: { process: ScriptProcess; timer: NodeJS.Timeout } | null = null;
+  /** An idle process, if there is one; it may have ended. */
+  #idle: ScriptProcess | null = null;
   readonly #busy = new Set<ScriptProcess>();
   #lastCheck: Promise<unknown> = Promise.resolve();
   #checks = 0;
@@ -285,18 +230,15 @@ export class ScriptProcesses {
 
   close(): void {
     const stopping = new ScriptProcessError('The server is stopping', false);
-    const idle = this.#idle;
+    this.#idle?.kill(stopping);
     this.#idle = null;
-    if (idle !== null) clearTimeout(idle.timer);
-    idle?.process.kill(stopping);
     for (const process of this.#busy) process.kill(stopping);
   }
 
   #take(): ScriptProcess {
     const idle = this.#idle;
     this.#idle = null;
-    if (idle !== null) clearTimeout(idle.timer);
-    const process = idle?.process.isUsable === true ? idle.process : new ScriptProcess(this.#limit);
+    const process = idle?.isUsable === true ? idle : new ScriptProcess(this.#limit);
     this.#busy.add(process);
     return process;
   }
@@ -304,16 +246,8 @@ export class ScriptProcesses {
   #giveBack(process: ScriptProcess): void {
     this.#busy.delete(process);
     if (!process.isUsable) return;
-    const notNeeded = new ScriptProcessError('The process was not needed', false);
-    if (this.#idle !== null) {
-      process.kill(notNeeded);
-      return;
-    }
-    const timer = setTimeout(() => {
-      this.#idle = null;
-      process.kill(notNeeded);
-    }, IDLE_MS_MAX).unref();
-    this.#idle = { process, timer };
+    if (this.#idle?.isUsable !== true) this.#idle = process;
+    else process.kill(new ScriptProcessError('The process was not needed', false));
   }
 }
 
