@@ -6,10 +6,10 @@
  * and a damaged page may end the process that follows it. A process that has met damage reads no
  * further part.
  */
-import { type ChildProcess, fork } from 'node:child_process';
 import { on } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { type Call, Isolate } from './base/isolate.ts';
 import { loadAddon } from './engine/addon.ts';
 import type { IndexReport } from './engine/native.ts';
 import { analyticsFolder, verifyAnalytics } from './store/analytics-store.ts';
@@ -31,6 +31,8 @@ export const VERIFY_PARTS = 'verify-parts';
 /** No index has a folder of these names. */
 const STORE_PART = 'store';
 const ANALYTICS_PART = 'analytics';
+/** No further part is read. */
+const NO_PART = '';
 
 /** @param version of this program */
 export async function verifyFolder(
@@ -172,9 +174,8 @@ interface Part<R> {
 /** Reads parts one by one, in another process. */
 class PartReader {
   readonly #dir: string;
-  #child: ChildProcess | null = null;
-  /** What the child has printed. */
-  #printed = '';
+  #reader: Isolate<string, unknown> | null = null;
+  #call: Call<unknown> | null = null;
 
   /** @param dir of the data folder */
   constructor(dir: string) {
@@ -183,39 +184,37 @@ class PartReader {
 
   /** @param file what is damaged when the process dies of this part */
   async read<R extends { faults: Fault[] }>(part: string, file: string): Promise<Part<R>> {
-    if (this.#child?.connected !== true) this.#child = this.#start();
-    const child = this.#child;
-    const outcome = await new Promise<{ report: R } | { died: string }>((done) => {
-      child.once('message', (report) => done({ report: report as R }));
-      child.once('close', (status, signal) => {
-        const last = this.#printed.trim().split('\n').at(-1) || `status ${status}`;
-        done({ died: signal ?? last });
-      });
-      child.send(part, (error) => error !== null && child.kill());
-    });
-    child.removeAllListeners('message').removeAllListeners('close');
-    if ('died' in outcome) {
-      this.#child = null;
-      const message = `reading it has failed: ${outcome.died}`;
+    if (this.#reader?.hasEnded !== false) this.#reader = this.#start();
+    const call = this.#reader.open<unknown>();
+    this.#call = call;
+    this.#reader.send(part);
+    let report: R;
+    try {
+      report = (await call.result) as R;
+    } catch (error) {
+      const message = `reading it has failed: ${(error as Error).message}`;
       return { report: null, faults: [{ file, structure: 'file', message }] };
     }
-    const { report } = outcome;
     if (report.faults.length > 0) this.close();
     return { report, faults: report.faults };
   }
 
+  /** The process closes what it has open. */
   close(): void {
-    this.#child?.disconnect();
-    this.#child = null;
+    this.#reader?.send(NO_PART);
+    this.#reader = null;
   }
 
-  #start(): ChildProcess {
-    this.#printed = '';
-    const child = fork(process.argv[1]!, [VERIFY_PARTS, this.#dir], {
-      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  #start(): Isolate<string, unknown> {
+    return new Isolate({
+      host: {
+        process: process.argv[1]!,
+        args: [VERIFY_PARTS, this.#dir],
+        options: { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] },
+      },
+      take: (report) => this.#call?.resolve(report),
+      fault: ({ cause }) => new Error(cause),
     });
-    child.stderr!.on('data', (bytes: Buffer) => (this.#printed += bytes.toString()));
-    return child;
   }
 }
 
@@ -240,6 +239,7 @@ async function readAnalytics(dir: string): Promise<AnalyticsReport> {
 export async function verifyParts(dir: string): Promise<void> {
   const names: AsyncIterable<unknown[]> = on(process, 'message', { close: ['disconnect'] });
   for await (const [name] of names) {
+    if (name === NO_PART) break;
     const report = await verifyPart(dir, String(name));
     await new Promise<void>((done, failed) => {
       process.send!(report, undefined, undefined, (error) =>
