@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { HAS_ETCD } from '../support/etcd.ts';
 import { freePort } from '../support/free-port.ts';
+import { HAS_MARIADB, Mariadb } from '../support/mariadb.ts';
 import { HAS_POSTGRES, Postgres } from '../support/postgres.ts';
 import { type Block, blocksOf, difference, lastJson } from './pages.ts';
 
@@ -31,15 +32,18 @@ describe(`The guide (GANNET_SEED=${SEED})`, function () {
   let dir: string;
   let env: NodeJS.ProcessEnv;
   let postgres: Postgres | null = null;
+  let mariadb: Mariadb | null = null;
 
   before(async function () {
     if (SHELLS.length === 0 || !TOOLS.every(isInstalled) || !existsSync('dist/main.cjs'))
       this.skip();
     dir = mkdtempSync(join(tmpdir(), 'gannet-guide-'));
     if (HAS_POSTGRES) postgres = Postgres.start();
+    if (HAS_MARIADB) mariadb = await Mariadb.start();
     env = {
       ...process.env,
       ...postgres?.env,
+      ...mariadb?.env,
       GANNET_URL: `http://127.0.0.1:${await freePort()}`,
       OTHER_URL: `http://127.0.0.1:${await freePort()}`,
       ETCD_URL: `http://127.0.0.1:${await freePort()}`,
@@ -54,8 +58,9 @@ describe(`The guide (GANNET_SEED=${SEED})`, function () {
     };
   });
 
-  after(() => {
+  after(async () => {
     postgres?.close();
+    await mariadb?.close();
     if (dir === undefined) return;
     for (const name of readdirSync(dir).filter((file) => file.endsWith('.pid'))) {
       for (const pid of readFileSync(join(dir, name), 'utf8').split(/\s+/).filter(Boolean)) {
@@ -100,6 +105,10 @@ describe(`The guide (GANNET_SEED=${SEED})`, function () {
       if (page === 'cluster.md' && !HAS_ETCD) this.skip();
       if (page === 'postgresql.md' && !HAS_POSTGRES) {
         console.log('      skipped: PostgreSQL is not installed (Debian package postgresql)');
+        this.skip();
+      }
+      if (page === 'mysql.md' && !HAS_MARIADB) {
+        console.log('      skipped: MariaDB is not installed (Debian package mariadb-server)');
         this.skip();
       }
       const file = join(GUIDE, page);
