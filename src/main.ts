@@ -5,10 +5,12 @@ import { createDefaultKeys } from './auth/keys.ts';
 import { systemClock } from './base/clock.ts';
 import type { Logger } from './base/logger.ts';
 import { openFilesMax } from './base/open-files.ts';
+import { err, ok, type Result } from './base/result.ts';
 import { clusterCommand, restoreCommand } from './cluster-commands.ts';
 import { type Command, command, INTERRUPTED, runCommand } from './commands/command.ts';
 import { COMMANDS } from './commands/commands.ts';
 import { completionCommand } from './commands/completion.ts';
+import { doctorCommand, type ServerPlan } from './commands/doctor/doctor.ts';
 import { type Config, dbPathOf, DB_PATH_OPTIONS, OPTIONS, readConfig } from './config.ts';
 import { isDamage } from './engine/errors.ts';
 import type { NativeAddon } from './engine/native.ts';
@@ -19,7 +21,7 @@ import { socketLibraryVersion } from './http/socket-library.ts';
 import { masterKeyNotice } from './parts/access.ts';
 import * as analyticsPart from './parts/analytics.ts';
 import * as auditPart from './parts/audit.ts';
-import { refuseUnusableFolders, sweepBackups } from './parts/backups.ts';
+import { ownFolders, refuseUnusableFolders, sweepBackups } from './parts/backups.ts';
 import * as clusterPart from './parts/cluster.ts';
 import * as dataPart from './parts/data.ts';
 import * as embeddingPart from './parts/embedding.ts';
@@ -234,8 +236,20 @@ const ALL_COMMANDS: readonly Command[] = [
   verifyCommand,
   restoreCommand(() => versionInfo().serverVersion),
   command(clusterCommand),
+  doctorCommand(DB_PATH_OPTIONS, planOf),
   completionCommand(() => ALL_COMMANDS, OPTIONS),
 ];
+
+/** What a server would be started with. */
+function planOf(flags: readonly string[]): Result<ServerPlan, string> {
+  const launch = readConfig(flags, process.env, ALL_COMMANDS);
+  if (!launch.ok) return launch;
+  if (launch.value.kind !== 'run') return err('These are no options of a server.');
+  const { config } = launch.value;
+  const { host, port, notices, masterKey } = config;
+  const folders = ownFolders(config);
+  return ok({ host, port, folders, hasMasterKey: masterKey !== null, notices });
+}
 
 async function runAndExit(declared: Command, argv: readonly string[]): Promise<void> {
   const ending = new AbortController();

@@ -3,12 +3,22 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { startBuiltServer } from '../support/built-server.ts';
 import { runProgram } from '../support/run-program.ts';
 
 describe('The program', function () {
   this.timeout(60_000);
 
-  const NAMES = ['import', 'export', 'migrate', 'tasks', 'health', 'verify', 'completion'];
+  const NAMES = [
+    'import',
+    'export',
+    'migrate',
+    'tasks',
+    'health',
+    'verify',
+    'doctor',
+    'completion',
+  ];
   let dir: string;
   before(() => (dir = mkdtempSync(join(tmpdir(), 'gannet-help-'))));
   after(() => rmSync(dir, { recursive: true }));
@@ -35,6 +45,42 @@ describe('The program', function () {
     const mistyped = await runProgram(['imprt']);
     assert.equal(mistyped.status, 2);
     assert.match(mistyped.complaints, /did you mean import/);
+  });
+
+  it('examines options, and a server that runs', async () => {
+    const doctor = (args: string[], env: Record<string, string> = {}) =>
+      runProgram(['doctor', '--db-path', join(dir, 'data'), ...args], { env, cwd: dir });
+    const down = ['--url', 'http://127.0.0.1:1'];
+    const none = await doctor(down);
+    assert.match(none.output, /^ok +No server runs at http:\/\/127\.0\.0\.1:1$/m);
+    assert.match(none.output, /^ok +The options$/m);
+    const contradictory = await doctor(down, { GANNET_SSL_KEY_PATH: 'key.pem' });
+    assert.match(contradictory.output, /^FAULT +ssl-cert-path and ssl-key-path must be given/m);
+    const open = await doctor(down, { GANNET_HTTP_ADDR: '0.0.0.0:0' });
+    assert.match(
+      open.output,
+      /^FAULT +The server would listen at 0\.0\.0\.0 without a master key/m,
+    );
+    assert.equal(open.status, 1);
+
+    const server = await startBuiltServer();
+    try {
+      await server.finish('PATCH', '/indexes/books/settings', {
+        body: { pagination: { maxTotalHits: 50_000 } },
+      });
+      await server.finish('POST', '/indexes/books/documents', { body: [{ a: 1 }] });
+      const url = ['--url', server.url];
+      const checked = await doctor([...url, '--key', server.masterKey]);
+      assert.match(checked.output, /^ok +The server at \S+ is available$/m);
+      assert.match(checked.output, /^advice +1 tasks have failed\n +See gannet tasks/m);
+      assert.match(checked.output, /^advice +books: pages reach 50000 hits\n +Set pagination/m);
+      assert.equal(checked.status, 1);
+      assert.ok(!checked.output.includes(server.masterKey));
+      const keyless = await doctor(url);
+      assert.match(keyless.output, /^advice +Its indexes and tasks were not checked$/m);
+    } finally {
+      await server.close();
+    }
   });
 
   const has = (shell: string): boolean => spawnSync(shell, ['-c', 'true']).status === 0;
