@@ -38,6 +38,7 @@ import * as outbound from './parts/outbound.ts';
 import * as service from './parts/service.ts';
 import * as search from './parts/search.ts';
 import * as tasks from './parts/tasks.ts';
+import * as tracing from './parts/tracing.ts';
 
 /** Where the options came from. */
 interface Origins extends service.Origins {
@@ -58,7 +59,8 @@ export type Config = Origins &
   outbound.OutboundConfig &
   service.ServiceConfig &
   search.SearchConfig &
-  tasks.TasksConfig;
+  tasks.TasksConfig &
+  tracing.TracingConfig;
 
 /** Options of the reference that have no counterpart, with the reason that is logged. */
 function ignored<K extends OptionKind, N extends string>(
@@ -87,6 +89,7 @@ export const OPTIONS = {
   ...embedding.OPTIONS,
   ...analytics.OPTIONS,
   ...audit.OPTIONS,
+  ...tracing.OPTIONS,
   ...backups.OPTIONS,
   ...outbound.OPTIONS,
   ...cluster.OPTIONS,
@@ -316,6 +319,7 @@ function buildOrThrow(values: ServerValues, origins: Origins, env: Environment):
     ...embedding.configure(given, env),
     ...ofAnalytics,
     ...audit.configure(given),
+    ...tracing.configure(given),
     ...cluster.configure(given, env),
   };
 }

@@ -32,6 +32,7 @@ import * as outboundPart from './parts/outbound.ts';
 import { OpenParts } from './parts/part.ts';
 import * as servicePart from './parts/service.ts';
 import * as tasksPart from './parts/tasks.ts';
+import * as tracingPart from './parts/tracing.ts';
 import { markDamaged } from './replica/install.ts';
 import { faultsOf, VERIFY_PARTS, verifyFolder, verifyParts } from './verify.ts';
 
@@ -137,7 +138,22 @@ async function openParts(config: Config, parts: OpenParts, library: HttpOptions[
   const { analytics } = parts.add(await analyticsPart.open(config, recording));
   if (cluster === null) await createDefaultKeys(keys, systemClock);
   dataPart.markUpgraded(folder, logs.of('store'));
-  return { ...common, ...engine, audit, manager, library, version, tasks, cluster, analytics };
+  const follows = { version: serverVersion, instance: folder.instanceUid, queue: system.queue };
+  const { tracer } = parts.add(
+    tracingPart.open(config, { ...follows, logger: logs.of('tracing') }),
+  );
+  return {
+    ...common,
+    ...engine,
+    tracer,
+    audit,
+    manager,
+    library,
+    version,
+    tasks,
+    cluster,
+    analytics,
+  };
 }
 
 async function openMarkingDamage(

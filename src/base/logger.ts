@@ -1,6 +1,7 @@
 import { pino, type Logger as PinoLogger } from 'pino';
 import { err, ok, type Result } from './result.ts';
 import { withoutSecrets } from './secrets.ts';
+import { activeSpan } from './tracing.ts';
 import { StderrWriter } from './stderr-writer.ts';
 
 export type Logger = Pick<PinoLogger, 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal'>;
@@ -143,6 +144,10 @@ export class Logs {
         messageKey: 'message',
         errorKey: 'err',
         serializers: { err: errorFields },
+        mixin: () => {
+          const traceId = activeSpan()?.traceId;
+          return traceId === undefined ? {} : { traceId };
+        },
       },
       { write: (line: string) => this.#forward(line) },
     );

@@ -31,6 +31,9 @@ export interface RequestHeaders {
   firstPage: string | undefined;
   testSearch: string | undefined;
   requestId: string | undefined;
+  /** W3C Trace Context. */
+  traceparent: string | undefined;
+  tracestate: string | undefined;
   /** The user for whom the client searches. */
   userId: string | undefined;
   forwardedFor: string | undefined;
@@ -577,6 +580,8 @@ export function noHeaders(): RequestHeaders {
     firstPage: undefined,
     testSearch: undefined,
     requestId: undefined,
+    traceparent: undefined,
+    tracestate: undefined,
     userId: undefined,
     forwardedFor: undefined,
     originRemote: undefined,
@@ -610,6 +615,8 @@ export const HEADER_FIELDS: Readonly<Record<string, keyof RequestHeaders>> = Obj
     'gannet-first-page': 'firstPage',
     'x-gannet-test-search': 'testSearch',
     'x-request-id': 'requestId',
+    traceparent: 'traceparent',
+    tracestate: 'tracestate',
     'x-svc-user-id': 'userId',
     'x-ms-user-id': 'userId',
     'x-forwarded-for': 'forwardedFor',

@@ -3,6 +3,7 @@ import type { Authorizer } from '../auth/authorize.ts';
 import type { BackupStore } from '../archive/backup-store.ts';
 import type { BufferPool } from '../base/buffer-pool.ts';
 import type { Clock } from '../base/clock.ts';
+import type { Tracer } from '../base/tracing.ts';
 import type { ClusterNode } from '../cluster/node.ts';
 import type { RequestLimits } from '../contract/limits.ts';
 import type { NativeAddon } from '../engine/native.ts';
@@ -115,6 +116,8 @@ export interface Dependencies extends ReadDependencies {
   logs: Logs;
   metrics: RequestMetrics;
   processMetrics: ProcessMetrics;
+  /** null: nothing is traced. */
+  tracer: Tracer | null;
   /** null: changes are not recorded. */
   audit: AuditLog | null;
   /** The folders whose file systems the metrics show. */

@@ -10,6 +10,7 @@ import type { Access } from '../auth/authorize.ts';
 import type { RequestMeter } from '../auth/throttle.ts';
 import { rfc3339, systemClock } from '../base/clock.ts';
 import type { Result } from '../base/result.ts';
+import { type Span, within } from '../base/tracing.ts';
 import { isAudited } from '../contract/actions.ts';
 import { ApiError, exportToItself, toApiError } from '../contract/errors.ts';
 import { INDEX_UID_RULE, isIndexUid, normalizeUuid } from '../contract/formats.ts';
@@ -72,7 +73,7 @@ export class Lifecycle<S = Dependencies> {
     const { headers, method } = connection;
     if (refusedUnread(connection) || preflighted(connection)) return;
     const match = this.#router.match(method, connection.path);
-    const { authorizer, mainThread } = this.#options;
+    const { mainThread } = this.#options;
     const route = match.kind === 'found' ? match.target : null;
     if (mainThread !== undefined && (route === null || mainThread.wants(connection))) {
       mainThread.forward(connection);
@@ -91,11 +92,27 @@ export class Lifecycle<S = Dependencies> {
       startedAt,
       logged,
       open: true,
+      span: this.#spanOf(connection, route, logged),
       outer,
       passage: undefined,
     };
     this.#responses.opened(pending);
-    const { phase, processMark } = this.#options;
+    within(pending.span, () => this.#proceed(pending, match.params));
+  }
+
+  #spanOf(
+    { headers }: Connection,
+    { method, path }: RouteOf<S>,
+    logged: boolean,
+  ): Span | undefined {
+    const { tracer } = this.#options;
+    return logged ? tracer?.request(`${method} ${path}`, headers) : undefined;
+  }
+
+  #proceed(pending: Pending<S>, params: RequestContext['params']): void {
+    const { connection, route } = pending;
+    const { headers } = connection;
+    const { authorizer, mainThread, phase, processMark } = this.#options;
     if (phase.current === 'stopping') connection.closes = true;
     else if (phase.current === 'starting' && route.atOnce !== true) {
       this.#responses.fail(pending, new ApiError('internal', 'The server is starting.', 503));
@@ -108,17 +125,17 @@ export class Lifecycle<S = Dependencies> {
       return;
     }
     if (route.action !== null) {
-      const access = this.#authorized(connection, route, match.params);
+      const access = this.#authorized(connection, route, params);
       if (!access.ok) this.#responses.fail(pending, access.error);
       // The limits of a key are counted in one place.
       else if (access.value.throttle !== null && mainThread !== undefined) {
         this.#responses.closed(pending);
         mainThread.forward(connection);
       } else if (this.#passes(pending, access.value) && this.#leader?.forwards(pending) !== true) {
-        this.#readInput(pending, match.params, access.value);
+        this.#readInput(pending, params, access.value);
       }
     } else {
-      this.#readInput(pending, match.params, authorizer.open());
+      this.#readInput(pending, params, authorizer.open());
     }
   }
 
@@ -148,17 +165,19 @@ export class Lifecycle<S = Dependencies> {
   #readInput(pending: Pending<S>, params: RequestContext['params'], access: Access): void {
     const { connection, id, logged } = pending;
     this.#input.read(pending, params, (query, body) =>
-      this.#run(pending, {
-        requestId: id,
-        params,
-        query,
-        rawQuery: connection.query,
-        body,
-        access,
-        meter: meterOf(pending),
-        connection,
-        own: !logged,
-      }),
+      within(pending.span, () =>
+        this.#run(pending, {
+          requestId: id,
+          params,
+          query,
+          rawQuery: connection.query,
+          body,
+          access,
+          meter: meterOf(pending),
+          connection,
+          own: !logged,
+        }),
+      ),
     );
   }
 

@@ -113,13 +113,14 @@ export async function startHttp(
   dependencies: Dependencies,
   options: HttpOptions,
 ): Promise<HttpServer> {
-  const { audit, responseBuffers, authorizer, limits, metrics, logs, phase, processMark } =
+  const { tracer, audit, responseBuffers, authorizer, limits, metrics, logs, phase, processMark } =
     dependencies;
   const { cluster: member, services } = dependencies;
   const { host, port, tls, logger, library } = options;
   const lifecycleOf = (routes: Route[]): Lifecycle =>
     new Lifecycle({
       routes,
+      tracer,
       audit,
       server: dependencies,
       authorizer,

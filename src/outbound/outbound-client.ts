@@ -11,6 +11,7 @@ import { lookup as dnsLookup, type LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import type { Agent, buildConnector, Dispatcher } from 'undici';
+import { activeSpan } from '../base/tracing.ts';
 import { SecretFilter, unescaped } from '../base/secrets.ts';
 import { AddressPolicy, type AddressPolicyOptions } from './address-policy.ts';
 import { OutboundCounts } from './outbound-counts.ts';
@@ -83,6 +84,8 @@ export interface OutboundOptions extends AddressPolicyOptions {
   authorities?: string;
   /** Shown to servers that ask who connects (PEM). */
   identity?: { readonly certificate: string; readonly key: string };
+  /** false: requests are part of no trace. */
+  isTraced?: boolean;
   /** Maximum ms to connect. Default: 10 s. */
   connectMsMax?: number;
   /** Replaces name resolution in tests. */
@@ -183,6 +186,11 @@ export class OutboundClient {
       );
     };
     const timer = setTimeout(expire, Math.max(0, request.timeoutMs));
+    const span = this.#options.isTraced === false ? undefined : activeSpan();
+    const ofRequest = span?.child(request.method, 'client', {
+      'http.request.method': request.method,
+      'server.address': url.hostname,
+    });
     const cancel = (): void => ending.abort(canceled(address));
     request.signal?.addEventListener('abort', cancel, { once: true });
     const release = (): void => {
@@ -190,7 +198,15 @@ export class OutboundClient {
       request.signal?.removeEventListener('abort', cancel);
     };
     try {
-      const response = await this.#dispatch(url, request, ending.signal);
+      const response = await this.#dispatch(
+        url,
+        ofRequest === undefined
+          ? request
+          : { ...request, headers: { ...request.headers, ...ofRequest.headers } },
+        ending.signal,
+      );
+      const { statusCode } = response;
+      ofRequest?.end({ 'http.response.status_code': statusCode }, statusCode >= 400);
       const stream = {
         status: response.statusCode,
         headers: response.headers,
@@ -204,7 +220,9 @@ export class OutboundClient {
       return { stream, address, end: () => clearTimeout(timer) };
     } catch (error) {
       release();
-      throw toOutboundError(error, address, ending.signal);
+      const failure = toOutboundError(error, address, ending.signal);
+      ofRequest?.end({ 'error.type': failure.failure }, true);
+      throw failure;
     }
   }
 

@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { join } from 'node:path';
 import { Authorizer } from '../auth/authorize.ts';
+import type { Tracer } from '../base/tracing.ts';
 import type { AuditLog } from '../audit/audit-log.ts';
 import type { BufferPool } from '../base/buffer-pool.ts';
 import { rfc3339, systemClock } from '../base/clock.ts';
@@ -224,6 +225,7 @@ type Config = HttpConfig &
 export interface HttpDeps {
   library: HttpOptions['library'];
   version: VersionInfo;
+  tracer: Tracer | null;
   audit: AuditLog | null;
   logs: Logs;
   native: NativeAddon;
@@ -293,7 +295,7 @@ function dependencies(
   phase: Phase,
 ): Dependencies {
   const { native, version, logs, responseBuffers, outbound, embedding, renders } = deps;
-  const { audit, rerankers, cluster, analytics } = deps;
+  const { tracer, audit, rerankers, cluster, analytics } = deps;
   const { system, stores, scripts, replication, background, processMark } = deps.tasks;
   const { queue, searchRules, aliases, network } = system;
   const { keys, features, webhooks, chats, dumps } = stores;
@@ -306,6 +308,7 @@ function dependencies(
   return {
     phase,
     version,
+    tracer,
     audit,
     logs,
     responseBuffers,
@@ -359,7 +362,7 @@ function threadsSetup(
   config: Config,
   memory: SharedMemory,
   { phase, logs, processMark, services }: Dependencies,
-  { tasks: { system }, embedding, rerankers }: HttpDeps,
+  { tasks: { system }, embedding, rerankers, tracer }: HttpDeps,
 ): ThreadsSetup {
   const { masterKey, previousMasterKey, rateLimit, limits, slowSearchMs, tls, analytics } = config;
   const { registry, aliases, searchRules } = system;
@@ -376,7 +379,7 @@ function threadsSetup(
       processMark,
       engine: engineOptions(config),
       search: searchLimits(config),
-      isRecording: analytics !== null,
+      isRecording: analytics !== null || tracer !== null,
       isMeasuring: config.metricsAddress !== null,
     },
     mirrored: { keys, features, aliases, searchRules, registry, phase, logs },

@@ -5,6 +5,7 @@
  * search only the code is logged: its message may contain anything.
  */
 import type { Logger } from '../base/logger.ts';
+import { activeSpan, within } from '../base/tracing.ts';
 import { toApiError } from '../contract/errors.ts';
 import type { SearchKind } from '../contract/search-kind.ts';
 import type { FacetSearchRequest, MultiSearchQuery, SearchRequest } from '../contract/search.ts';
@@ -54,11 +55,14 @@ export class SearchReport {
       const durationMs = Math.round(ms * 10) / 10;
       this.#log.warn({ kind, durationMs, ...outcome(), requestId }, 'slow search');
     };
+    const span = activeSpan()?.child(kind, 'internal', { 'gannet.order': order });
     try {
-      const responses = await search();
+      const responses = await within(span, search);
+      span?.end({ 'gannet.engine_ms': engineMsOf(responses) });
       tell(() => ({ engineMs: engineMsOf(responses), ...describe() }));
       return responses;
     } catch (error) {
+      span?.end({ 'error.type': toApiError(error).code }, true);
       tell(() => ({ error: toApiError(error).code }));
       throw error;
     }

@@ -4,6 +4,7 @@ import type { Authorizer } from '../../auth/authorize.ts';
 import type { Refused, RequestMeter } from '../../auth/throttle.ts';
 import type { BufferPool } from '../../base/buffer-pool.ts';
 import type { Logger, Logs } from '../../base/logger.ts';
+import type { Span, Tracer } from '../../base/tracing.ts';
 import { isWrite } from '../../contract/actions.ts';
 import type { RequestLimits } from '../../contract/limits.ts';
 import type { Connection } from '../connection.ts';
@@ -35,6 +36,8 @@ export interface LifecycleOptions<S> {
   routes: readonly RouteOf<S>[];
   /** Absent: this is the main thread. */
   mainThread?: MainThread;
+  /** null: nothing is traced. */
+  tracer: Tracer | null;
   /** null: changes are not recorded. */
   audit: Pick<AuditLog, 'recorded'> | null;
   /** Passed to the handlers. */
@@ -69,6 +72,8 @@ export interface Pending<S> {
   /** Whether the request is logged and counted in the metrics. */
   readonly logged: boolean;
   open: boolean;
+  /** undefined: it is not traced. */
+  readonly span: Span | undefined;
   /** The meter of the request that makes this one, if that is a request with a meter. */
   readonly outer: RequestMeter | undefined;
   /** Absent: the key has no limits. */

@@ -252,7 +252,16 @@ export class Responses<S> {
       const { metrics } = this.#options;
       if (status !== CLIENT_CLOSED && metrics.enabled())
         metrics.record(['request', method, route.path, status, ms / 1000]);
-      this.#tell(method, route.path, status, ms, id);
+      pending.span?.end(
+        {
+          'http.request.method': method,
+          'http.route': route.path,
+          'http.response.status_code': status,
+          'gannet.request_id': id,
+        },
+        status >= 500,
+      );
+      this.#tell(method, route.path, status, ms, id, pending.span?.traceId);
     }
   }
 
@@ -263,7 +272,14 @@ export class Responses<S> {
   }
 
   /** @param route the pattern: the actual path may be long or contain a secret */
-  #tell(method: string, route: string, status: number, ms: number, requestId: string): void {
+  #tell(
+    method: string,
+    route: string,
+    status: number,
+    ms: number,
+    requestId: string,
+    traceId?: string,
+  ): void {
     this.#options.logs.often('info', 'http', {
       message: 'request',
       method,
@@ -271,6 +287,7 @@ export class Responses<S> {
       status,
       durationMs: Math.round(ms * 1000) / 1000,
       requestId,
+      ...(traceId !== undefined && { traceId }),
     });
   }
 }

@@ -56,7 +56,7 @@ export interface ThreadOptions {
   slowSearchMs: number | null;
   processMark: string;
   tls: TlsFiles | null;
-  /** Searches are recorded. */
+  /** Searches are recorded or traced: the main thread serves all requests. */
   isRecording: boolean;
   /** Metrics are collected, also while the feature is off. */
   isMeasuring: boolean;
@@ -240,6 +240,8 @@ class Thread {
       phase: this.#phase,
       logs: this.#logs,
       cluster: null,
+      // While requests are traced, the main thread serves them.
+      tracer: null,
       // Their routes change nothing.
       audit: null,
       authorizer: new Authorizer(

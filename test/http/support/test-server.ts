@@ -131,6 +131,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     logs: new Logs('off', 'json', false),
     metrics: new RequestMetrics(() => services.features.get().metrics),
     processMetrics: new ProcessMetrics(),
+    tracer: null,
     audit: null,
     folders: { db: '.', dumps: 'no such folder' },
     version: { commitSha: 'unknown', commitDate: 'unknown', serverVersion: '1.0.0' },

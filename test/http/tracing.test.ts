@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict';
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
+
+interface Sent {
+  traceId: string;
+  spanId: string;
+  parentSpanId?: string;
+  name: string;
+  kind: number;
+  startTimeUnixNano: string;
+  endTimeUnixNano: string;
+  attributes: { key: string; value: Record<string, unknown> }[];
+  status: { code?: number };
+}
+
+/** Keeps the spans that it gets; `how` may keep it from answering. */
+class Collector {
+  readonly spans: Sent[] = [];
+  readonly heads: IncomingHttpHeaders[] = [];
+  how: 'answers' | 'hangs' = 'answers';
+  #onSpans = (): void => {};
+  readonly #server: Server = createServer(async (request, response) => {
+    const parts: Buffer[] = [];
+    for await (const part of request) parts.push(part as Buffer);
+    if (this.how === 'hangs') return;
+    this.heads.push(request.headers);
+    assert.equal(request.url, '/v1/traces');
+    const { resourceSpans } = JSON.parse(Buffer.concat(parts).toString());
+    for (const { scopeSpans } of resourceSpans) {
+      for (const { spans } of scopeSpans) this.spans.push(...spans);
+    }
+    response.end('{}');
+    this.#onSpans();
+  });
+
+  async listen(): Promise<string> {
+    await new Promise<void>((done) => this.#server.listen(0, '127.0.0.1', done));
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** The first span that fits, once it has arrived. */
+  async find(fits: (span: Sent) => boolean): Promise<Sent> {
+    for (;;) {
+      const found = this.spans.find(fits);
+      if (found !== undefined) return found;
+      await new Promise<void>((done) => (this.#onSpans = done));
+    }
+  }
+
+  close(): void {
+    this.#server.closeAllConnections();
+    this.#server.close();
+  }
+}
+
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
+const PARENT = '00f067aa0ba902b7';
+
+describe('Traces', () => {
+  const collector = new Collector();
+  let embedder: Server;
+  let asked: IncomingHttpHeaders[];
+  let server: BuiltServer;
+
+  before(async () => {
+    asked = [];
+    embedder = createServer((request, response) => {
+      asked.push(request.headers);
+      request.resume().on('end', () => response.end(JSON.stringify({ embeddings: [[1, 0]] })));
+    });
+    await new Promise<void>((done) => embedder.listen(0, '127.0.0.1', done));
+    const url = `http://127.0.0.1:${(embedder.address() as AddressInfo).port}/embed`;
+    server = await startBuiltServer([
+      ...['--otlp-endpoint', await collector.listen(), '--otlp-headers', 'x-tenant=shop'],
+      ...['--http-threads', '2', '--experimental-logs-mode', 'JSON'],
+      ...['--slow-search-ms', '0'],
+    ]);
+    await server.finish('PATCH', '/indexes/books/settings', {
+      body: {
+        embedders: {
+          remote: {
+            ...{ source: 'rest', url, dimensions: 2, documentTemplate: '{{doc.id}}' },
+            request: { input: ['{{text}}', '{{..}}'] },
+            response: { embeddings: ['{{embedding}}', '{{..}}'] },
+          },
+        },
+      },
+    });
+    await server.finish('POST', '/indexes/books/documents', { body: [{ id: 1, title: 'dune' }] });
+  });
+  after(async () => {
+    await server.close();
+    collector.close();
+    embedder.close();
+  });
+
+  const search = async (body: object, headers: Record<string, string> = {}): Promise<number> => {
+    const response = await fetch(`${server.url}/indexes/books/search`, {
+      method: 'POST',
+      headers: {
+        ...{ authorization: `Bearer ${server.masterKey}`, 'content-type': 'application/json' },
+        ...headers,
+      },
+      body: JSON.stringify(body),
+    });
+    await response.arrayBuffer();
+    return response.status;
+  };
+  const attribute = ({ attributes }: Sent, name: string): unknown =>
+    Object.values(attributes.find(({ key }) => key === name)?.value ?? {})[0];
+
+  it('go from the caller through a search to its embedder', async () => {
+    asked.length = 0;
+    const status = await search(
+      { q: 'sand', hybrid: { embedder: 'remote', semanticRatio: 1 } },
+      {
+        traceparent: `00-${TRACE}-${PARENT}-01`,
+        tracestate: 'vendor=1',
+        'x-request-id': 'mine',
+      },
+    );
+    assert.equal(status, 200);
+    const request = await collector.find((one) => one.traceId === TRACE && one.kind === 2);
+    assert.equal(request.name, 'POST /indexes/:index_uid/search');
+    assert.equal(request.parentSpanId, PARENT);
+    assert.equal(attribute(request, 'http.response.status_code'), '200');
+    assert.equal(attribute(request, 'gannet.request_id'), 'mine');
+    const searched = await collector.find((one) => one.parentSpanId === request.spanId);
+    assert.equal(searched.name, 'search');
+    assert.equal(attribute(searched, 'gannet.order'), 'semantic');
+    const call = await collector.find((one) => one.parentSpanId === searched.spanId);
+    assert.deepEqual([call.name, call.kind], ['POST', 3]);
+    const [head] = asked;
+    assert.equal(head!.traceparent, `00-${TRACE}-${call.spanId}-01`);
+    assert.equal(head!.tracestate, 'vendor=1');
+    // Each is within its parent.
+    const spans = [request, searched, call];
+    for (const [n, { startTimeUnixNano: start, endTimeUnixNano: end }] of spans.entries()) {
+      assert.ok(BigInt(start) <= BigInt(end));
+      if (n === 0) continue;
+      assert.ok(BigInt(start) >= BigInt(spans[n - 1]!.startTimeUnixNano));
+      assert.ok(BigInt(end) <= BigInt(spans[n - 1]!.endTimeUnixNano));
+    }
+    assert.equal(collector.heads[0]!['x-tenant'], 'shop');
+    assert.ok(!JSON.stringify(collector.spans).includes('sand'), 'no words of users');
+  });
+
+  it('are not recorded if the caller records none, but its ids are sent on', async () => {
+    asked.length = 0;
+    const id = TRACE.replace(/^4/, '5');
+    await search(
+      { q: 'spice', hybrid: { embedder: 'remote', semanticRatio: 1 } },
+      { traceparent: `00-${id}-${PARENT}-00` },
+    );
+    assert.match(asked[0]!.traceparent as string, new RegExp(`^00-${id}-\\w{16}-00$`));
+    // Spans are sent in the order in which they end.
+    const next = TRACE.replace(/^4/, '6');
+    await search({ q: 'dune' }, { traceparent: `00-${next}-${PARENT}-01` });
+    await collector.find((one) => one.traceId === next && one.kind === 2);
+    assert.ok(!collector.spans.some(({ traceId }) => traceId === id));
+  });
+
+  it('begin here if the caller has none that is valid, and have the batches of tasks', async () => {
+    const zeros = '0'.repeat(32);
+    await search(
+      { q: 'dune' },
+      { traceparent: `00-${zeros}-${PARENT}-01`, 'x-request-id': 'root' },
+    );
+    const root = await collector.find((one) => attribute(one, 'gannet.request_id') === 'root');
+    assert.equal(root.parentSpanId, undefined);
+    assert.match(root.traceId, /^[1-9a-f]|0*[1-9a-f]/);
+    const batch = await collector.find(({ name }) => name === 'batch documentAdditionOrUpdate');
+    assert.equal(attribute(batch, 'gannet.indexes'), 'books');
+  });
+
+  it('keep nothing waiting when the collector hangs', async () => {
+    collector.how = 'hangs';
+    for (let n = 0; n < 20; n++) {
+      const statuses = await Promise.all(Array.from({ length: 4 }, () => search({ q: 'dune' })));
+      assert.deepEqual([...new Set(statuses)], [200]);
+    }
+    await server.kill('SIGTERM');
+    const { status, printed } = await server.exited();
+    assert.equal(status, 0, printed);
+    // Lines within a request name its trace.
+    const lines = printed
+      .split('\n')
+      .filter((line) => line.includes('slow search') && line.includes('"mine"'));
+    assert.match(lines.join(), new RegExp(`"traceId":"${TRACE}"`));
+    await server.restart();
+  });
+});
