@@ -22,8 +22,13 @@ import { ClusterSecret } from './cluster/secret.ts';
 import { type Command, command, CommandFailure, DONE, FAILED } from './commands/command.ts';
 import { DB_PATH_OPTIONS, dbPathOf, OPTIONS } from './config.ts';
 import { loadAddon } from './engine/addon.ts';
-import { OutboundClient } from './outbound/outbound-client.ts';
-import { clusterLogOf, clusterStoreOf, LOG_OPTIONS, STORE_OPTIONS } from './parts/cluster.ts';
+import {
+  clusterClient,
+  clusterLogOf,
+  clusterStoreOf,
+  LOG_OPTIONS,
+  STORE_OPTIONS,
+} from './parts/cluster.ts';
 import { restore } from './replica/restore.ts';
 import { DataFolderError } from './store/data-folder.ts';
 
@@ -304,7 +309,7 @@ async function withStore(
   run: (blobs: Blobs) => Promise<void>,
 ): Promise<void> {
   const store = clusterStoreOf(given);
-  const client = new OutboundClient({ denyPrivate: false, allow: [] });
+  const client = clusterClient(given.values['cluster-ca']);
   try {
     await run(store.kind === 'folder' ? new DirectoryBlobs(store.dir) : new S3Blobs(store, client));
   } finally {

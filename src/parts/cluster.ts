@@ -92,6 +92,11 @@ export const STORE_OPTIONS = {
   },
   'cluster-store-access-key': { ...OF_CLUSTER, help: 'Access key of the S3 service.' },
   'cluster-store-secret-key': { ...OF_CLUSTER, help: 'Secret key of the S3 service.' },
+  'cluster-ca': {
+    ...OF_CLUSTER,
+    read: contentOf,
+    help: 'As cluster-etcd-ca, for the S3 service and other nodes.',
+  },
 } as const satisfies Options;
 
 export const OPTIONS = {
@@ -158,6 +163,7 @@ function nodeOf(given: GivenOptions<typeof OPTIONS>, env: Environment) {
       values['cluster-store'] === null
         ? missing('cluster-store', 'cluster-etcd')
         : clusterStoreOf(given),
+    authorities: values['cluster-ca'],
     nodeName: needed('node-name'),
     nodeUrl: needed('node-url'),
     join: values['cluster-join'],
@@ -217,6 +223,13 @@ export function clusterStoreOf(
   };
 }
 
+/** The client for requests to the object store and to other nodes. */
+export function clusterClient(authorities: string | null): OutboundClient {
+  // These addresses come from the person who starts the server.
+  const policy = { denyPrivate: false, allow: [] };
+  return new OutboundClient({ ...policy, ...(authorities === null ? {} : { authorities }) });
+}
+
 function clusterName(text: string, name: string): string {
   return /^[\w.-]{1,64}$/.test(text)
     ? text
@@ -252,8 +265,7 @@ function clusterOutside(
   { dbPath, masterKey }: Config,
   log: Logger,
 ): ClusterOutside {
-  // These addresses come from the person who starts the server.
-  const client = new OutboundClient({ denyPrivate: false, allow: [] });
+  const client = clusterClient(config.authorities);
   const etcdClient = etcdClientOf(config.etcd);
   const secret = new ClusterSecret(masterKey, join(dbPath, 'cluster-key'));
   const store =

@@ -3,22 +3,26 @@
  * S3 service.
  */
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, truncateSync } from 'node:fs';
+import { execFile, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync } from 'node:fs';
+import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { createServer, type Server } from 'node:tls';
 import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
 import { Etcd, HAS_ETCD } from '../support/etcd.ts';
 import { VERSITY_GATEWAY, VersityGateway } from '../support/versity-gateway.ts';
 
 const PROGRAM = 'dist/main.cjs';
 
-describe('A cluster over etcd with client certificates', function () {
+describe('A cluster over etcd with client certificates, and TLS between its nodes', function () {
   let dir: string;
   let etcd: Etcd;
   let gateway: VersityGateway | null = null;
   let log: string[];
+  /** Speak TLS before the nodes, for other nodes. */
+  const fronts: Server[] = [];
   let servers: BuiltServer[] = [];
 
   before(async function () {
@@ -47,6 +51,7 @@ describe('A cluster over etcd with client certificates', function () {
     for (const server of servers) await server.close();
     await etcd?.stop();
     await gateway?.stop();
+    for (const front of fronts) front.close();
     rmSync(dir, { recursive: true, force: true });
   });
 
@@ -61,22 +66,44 @@ describe('A cluster over etcd with client certificates', function () {
     GANNET_CLUSTER_STORE_ACCESS_KEY: gateway?.accessKeyId ?? '',
     GANNET_CLUSTER_STORE_SECRET_KEY: gateway?.secretAccessKey ?? '',
   });
-  const startNode = (n: number): Promise<BuiltServer> =>
-    startBuiltServer(
-      (url) => [...log, ...storeOptions(), '--node-name', `node-${n}`, '--node-url', url],
+  async function startNode(n: number): Promise<BuiltServer> {
+    let port = 0;
+    const [cert, key] = ['c.pem', 'k.pem'].map((name) => readFileSync(join(dir, name)));
+    const front = createServer({ cert, key }, (socket) => {
+      const node = connect(port, '127.0.0.1');
+      socket.pipe(node).pipe(socket);
+      socket.on('error', () => node.destroy());
+      node.on('error', () => socket.destroy());
+    });
+    fronts.push(front);
+    await new Promise<void>((resolve) => front.listen(0, '127.0.0.1', resolve));
+    const nodeUrl = `https://127.0.0.1:${(front.address() as AddressInfo).port}`;
+    return startBuiltServer(
+      (url) => {
+        port = Number(new URL(url).port);
+        const ca = ['--cluster-ca', join(dir, 'c.pem')];
+        const node = ['--node-name', `node-${n}`, '--node-url', nodeUrl];
+        return [...log, ...storeOptions(), ...ca, ...node];
+      },
       { ...(gateway === null ? {} : credentials()), GANNET_CHECKPOINT_BYTES: '60000' },
     );
-  const run = (...argv: string[]): { status: number | null; text: string } => {
+  }
+  interface Outcome {
+    readonly status: number;
+    readonly text: string;
+  }
+  /** Runs a command, while this process serves what the nodes send each other. */
+  const run = (...argv: string[]): Promise<Outcome> => {
     const env = {
       ...process.env,
       ...(gateway === null ? {} : credentials()),
       GANNET_MASTER_KEY: servers[0]!.masterKey,
     };
-    const { status, stdout, stderr } = spawnSync(process.execPath, [PROGRAM, ...argv], {
-      encoding: 'utf8',
-      env,
+    return new Promise((resolve) => {
+      execFile(process.execPath, [PROGRAM, ...argv], { env }, (error, stdout, stderr) => {
+        resolve({ status: error === null ? 0 : Number(error.code), text: stdout + stderr });
+      });
     });
-    return { status, text: stdout + stderr };
   };
 
   async function write(server: BuiltServer, path: string, body: unknown): Promise<any> {
@@ -110,24 +137,24 @@ describe('A cluster over etcd with client certificates', function () {
     servers.push(added);
     await expectDocuments(added, 4000);
     const restored = join(dir, 'restored');
-    const { status, text } = run('restore', '--db-path', restored, ...storeOptions(), ...log);
+    const { status, text } = await run('restore', '--db-path', restored, ...storeOptions(), ...log);
     assert.equal(status, 0, text);
-    const verified = run('verify', '--db-path', restored);
+    const verified = await run('verify', '--db-path', restored);
     assert.equal(verified.status, 0, verified.text);
     assert.match(verified.text, /4000 documents/);
   });
 
-  const onStore = (action: string): { status: number | null; text: string } =>
+  const onStore = (action: string): Promise<Outcome> =>
     run('cluster', action, ...storeOptions(), ...log);
 
   it('is shown and checked by commands', async () => {
-    const shown = run('cluster', 'status', ...log);
+    const shown = await run('cluster', 'status', ...log);
     assert.match(shown.text, /^leader: node-\d, commits: \d+\n/);
     for (const n of [0, 1, 2]) {
       assert.match(shown.text, new RegExp(`^node-${n}  http\\S+  at \\d+, .* fit to lead$`, 'm'));
     }
     assert.equal(shown.status, 0, shown.text);
-    const { status, text } = onStore('check');
+    const { status, text } = await onStore('check');
     for (const found of [
       ...[/a read takes [\d.]+ ms/, /version \d\S+, \d+ MB of data/, /no alarm/],
       ...[/: \d+ MB of memory/, /its clock is -?[01] s ahead/, /conditional writes, .* work/],
@@ -135,101 +162,108 @@ describe('A cluster over etcd with client certificates', function () {
       assert.match(text, found);
     }
     assert.equal(status, 0, text);
-    const none = run('cluster', 'status', ...log.with(3, 'another'));
+    const none = await run('cluster', 'status', ...log.with(3, 'another'));
     assert.deepEqual([none.status, none.text], [1, 'etcd has no cluster of this name.\n']);
-    assert.equal(run('cluster', 'dance', ...log).status, 2);
-    assert.equal(run('cluster', 'status', ...log, 'node-1').status, 2);
+    assert.equal((await run('cluster', 'dance', ...log)).status, 2);
+    assert.equal((await run('cluster', 'status', ...log, 'node-1')).status, 2);
   });
 
   it('has its objects verified, and damaged ones mended', async function () {
-    const whole = onStore('verify-store');
+    const whole = await onStore('verify-store');
     assert.deepEqual([whole.status, /^\d+ objects were read\.\n$/.test(whole.text)], [0, true]);
     // The objects of a bucket are damaged by other tests.
     if (gateway !== null) return;
     const names = readdirSync(join(dir, 'store', 'files'));
     for (const name of names) truncateSync(join(dir, 'store', 'files', name), 40);
-    const { status, text } = onStore('verify-store');
+    const { status, text } = await onStore('verify-store');
     assert.equal(status, 1, text);
     assert.match(text, /^The object files\/\S+ is damaged or missing/m);
     // What only earlier checkpoints name stays damaged until they are removed.
-    while (run('cluster', 'status', ...log).text.includes('is damaged')) await delay(200);
+    while ((await run('cluster', 'status', ...log)).text.includes('is damaged')) await delay(200);
     await expectDocuments(servers[2]!, 4000);
   });
 
   const statusOf = async (server: BuiltServer): Promise<string> =>
     (await server.call('GET', '/health')).json.status;
-  const leader = (): string => /^leader: (\S+),/.exec(run('cluster', 'status', ...log).text)![1]!;
+  const leader = async (): Promise<string> =>
+    /^leader: (\S+),/.exec((await run('cluster', 'status', ...log)).text)![1]!;
 
   it('lets the node lead that an operator names', async () => {
-    const next = leader() === 'node-1' ? 'node-0' : 'node-1';
-    const transferred = run('cluster', 'transfer-leader', ...log, next);
+    const next = (await leader()) === 'node-1' ? 'node-0' : 'node-1';
+    const transferred = await run('cluster', 'transfer-leader', ...log, next);
     assert.deepEqual([transferred.status, transferred.text], [0, `The node ${next} leads.\n`]);
-    assert.equal(leader(), next);
-    assert.equal(run('cluster', 'transfer-leader', ...log, next).status, 0);
-    const unknown = run('cluster', 'transfer-leader', ...log, 'node-9');
+    assert.equal(await leader(), next);
+    assert.equal((await run('cluster', 'transfer-leader', ...log, next)).status, 0);
+    const unknown = await run('cluster', 'transfer-leader', ...log, 'node-9');
     assert.equal(unknown.status, 1);
     assert.match(unknown.text, /no node node-9\. It has: node-0, node-1, node-2\./);
     const away = log.with(1, 'https://127.0.0.1:1');
-    const unreachable = run('cluster', 'transfer-leader', ...away, next);
+    const unreachable = await run('cluster', 'transfer-leader', ...away, next);
     assert.equal(unreachable.status, 1, unreachable.text);
-    assert.equal(run('cluster', 'transfer-leader', ...log, next, '--undo').status, 2);
+    assert.equal((await run('cluster', 'transfer-leader', ...log, next, '--undo')).status, 2);
   });
 
   it('drains a node that leads: no request fails, and balancers leave it', async () => {
-    const name = leader();
+    const name = await leader();
     const server = servers[Number(name.at(-1))]!;
-    const { status, text } = run('cluster', 'drain', ...log, name);
+    const { status, text } = await run('cluster', 'drain', ...log, name);
     assert.equal(status, 0, text);
-    assert.notEqual(leader(), name);
+    assert.notEqual(await leader(), name);
     while ((await statusOf(server)) !== 'drained') await delay(20);
     const { json } = await server.call('GET', '/indexes/books/stats');
     assert.equal(json.numberOfDocuments, 4000);
     assert.equal((await write(server, '/indexes/books/documents', [])).status, 'succeeded');
-    assert.match(run('cluster', 'status', ...log).text, new RegExp(`^${name} .*, drained$`, 'm'));
-    const refused = run('cluster', 'transfer-leader', ...log, name);
+    assert.match(
+      (await run('cluster', 'status', ...log)).text,
+      new RegExp(`^${name} .*, drained$`, 'm'),
+    );
+    const refused = await run('cluster', 'transfer-leader', ...log, name);
     assert.match(refused.text, /is drained: take it back/);
-    const undone = run('cluster', 'drain', ...log, '--undo', name);
+    const undone = await run('cluster', 'drain', ...log, '--undo', name);
     assert.deepEqual([undone.status, undone.text], [0, `The node ${name} is in service.\n`]);
     while ((await statusOf(server)) !== 'available') await delay(20);
   });
 
   it('takes a drained node back when it starts again, and keeps the last node in service', async () => {
     const names = ['node-0', 'node-1'];
-    for (const name of names) assert.equal(run('cluster', 'drain', ...log, name).status, 0);
-    const last = run('cluster', 'drain', ...log, 'node-2');
+    for (const name of names) assert.equal((await run('cluster', 'drain', ...log, name)).status, 0);
+    const last = await run('cluster', 'drain', ...log, 'node-2');
     assert.deepEqual(
       [last.status, last.text],
       [1, 'The node node-2 stays in service: no other one is.\n'],
     );
     await servers[0]!.kill();
     for (;;) {
-      const dead = run('cluster', 'drain', ...log, 'node-0');
+      const dead = await run('cluster', 'drain', ...log, 'node-0');
       if (dead.text === 'The node node-0 does not run.\n') break;
       await delay(100);
     }
     await servers[0]!.restart();
     assert.equal(await statusOf(servers[0]!), 'available');
-    run('cluster', 'drain', ...log, '--undo', 'node-1');
+    await run('cluster', 'drain', ...log, '--undo', 'node-1');
   });
 
   it('forgets a node that is removed, but none that runs', async () => {
     const removed = servers.pop()!;
-    const running = run('cluster', 'remove-node', ...log, 'node-2');
+    const running = await run('cluster', 'remove-node', ...log, 'node-2');
     assert.deepEqual(
       [running.status, running.text],
       [1, 'The node node-2 is running: stop it first.\n'],
     );
     await removed.close();
-    const { status, text } = run('cluster', 'remove-node', ...log, 'node-2');
+    const { status, text } = await run('cluster', 'remove-node', ...log, 'node-2');
     assert.deepEqual([status, text], [0, 'The cluster has forgotten the node node-2.\n']);
-    assert.match(run('cluster', 'remove-node', ...log, 'node-2').text, /It has: node-0, node-1\./);
+    assert.match(
+      (await run('cluster', 'remove-node', ...log, 'node-2')).text,
+      /It has: node-0, node-1\./,
+    );
   });
 
   it('is refused without the certificate, and the secrets are in no message', async () => {
-    const { status, text } = run('cluster', 'remove-node', ...log.slice(0, 6), 'node-1');
+    const { status, text } = await run('cluster', 'remove-node', ...log.slice(0, 6), 'node-1');
     assert.equal(status, 1, text);
     assert.doesNotMatch(text, /PRIVATE KEY|a-secret-of-the-store/);
-    const half = run('cluster', 'remove-node', ...log.slice(0, 8), 'node-1');
+    const half = await run('cluster', 'remove-node', ...log.slice(0, 8), 'node-1');
     assert.match(half.text, /must be given together/);
   });
 });
