@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { settle, tasksFrom } from '../http/kill/support/compare.ts';
+import { mulberry } from '../support/random.ts';
 import { addonIsBuilt, PROGRAM, ROOT, ServerProcess } from '../http/kill/support/server-process.ts';
 import {
   asRecorded,
@@ -21,6 +22,13 @@ import {
 } from './support.ts';
 
 const PORT = 7888;
+const BYTES_MAX = 2_000_000;
+const KILLS = 4;
+/** The waiting tasks take about as long. */
+const KILLED_AFTER_MS_MAX = 150;
+
+const seed = Number(process.env['GANNET_SEED'] ?? Math.floor(Math.random() * 2 ** 32));
+const random = mulberry(seed);
 
 const formats = readdirSync(FORMATS).filter((name) => statSync(join(FORMATS, name)).isDirectory());
 
@@ -48,7 +56,13 @@ describe('a data folder of format', function () {
     if (!addonIsBuilt()) this.skip();
   });
 
-  it('exists, at least of one', () => assert.ok(formats.length > 0));
+  it('exists, at least of one, and all together are small', () => {
+    assert.ok(formats.length > 0);
+    const files = readdirSync(FORMATS, { recursive: true, encoding: 'utf8' });
+    const sizes = files.map((file) => statSync(join(FORMATS, file)).size);
+    const bytes = sizes.reduce((sum, size) => sum + size, 0);
+    assert.ok(bytes < BYTES_MAX, `${bytes} bytes`);
+  });
 
   for (const name of formats) {
     describe(name, () => {
@@ -102,7 +116,12 @@ describe('a data folder of format', function () {
         server = null;
       });
 
-      it('can be written: its waiting tasks run, and it is valid afterwards', async () => {
+      it(`can be written: its waiting tasks run, through kills (seed ${seed}), and it is valid`, async () => {
+        for (let kills = 0; kills < KILLS; kills++) {
+          const killed = await ServerProcess.start({ dir, port: PORT });
+          await sleep(random() * KILLED_AFTER_MS_MAX);
+          await killed.kill();
+        }
         server = await ServerProcess.start({ dir, port: PORT });
         await settle(server.client);
         const tasks = await tasksFrom(server.client, expected.waiting[0]!);
