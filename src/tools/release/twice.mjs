@@ -60,13 +60,16 @@ function main() {
   for (const name of different) {
     process.stderr.write(`${name} differs\n${differencesOf(base, name)}\n`);
   }
-  process.stdout.write(`${names.length - different.length} of ${names.length} files are equal\n`);
+  if (names.length === 0) throw new Error('The releases have no files.');
   if (different.length > 0) {
-    process.stderr.write(`${base} has both\n`);
+    process.stderr.write(
+      `The two releases of ${commit} differ in ${different.length} of ${names.length} files; ${base} has both.\n`,
+    );
     process.exitCode = 1;
-  } else {
-    rmSync(base, { recursive: true });
+    return;
   }
+  rmSync(base, { recursive: true });
+  process.stdout.write(`The two releases of ${commit} are equal: ${names.length} files.\n`);
 }
 
 main();
