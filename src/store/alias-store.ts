@@ -1,7 +1,6 @@
 import type { Alias } from '../contract/aliases.ts';
 import { compareUtf8 } from '../base/json.ts';
-import { Records, type StagedRecords } from './records.ts';
-import type { Store } from './store.ts';
+import { Records, type RecordStore, type StagedRecords } from './records.ts';
 
 /** The aliases of the instance. For when a change takes effect see `Records`. */
 export class AliasStore {
@@ -9,7 +8,7 @@ export class AliasStore {
   /** Aliases by the uid that they stand for; cached. */
   #byTarget: { generation: number; names: ReadonlyMap<string, readonly string[]> } | null = null;
 
-  constructor(store: Store) {
+  constructor(store: RecordStore) {
     this.#records = new Records(store, 'aliases');
   }
 

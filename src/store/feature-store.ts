@@ -1,6 +1,5 @@
 import { FEATURES, type FeaturePatch, type FeatureSet } from '../contract/features.ts';
-import { Records } from './records.ts';
-import type { Store } from './store.ts';
+import { Records, type RecordStore } from './records.ts';
 
 const KEY = 'features';
 
@@ -14,7 +13,7 @@ export class FeatureStore {
   #current: FeatureSet;
   #onChange: (features: FeatureSet) => void = () => {};
 
-  constructor(store: Store, launchFlags: Partial<FeatureSet> = {}) {
+  constructor(store: RecordStore, launchFlags: Partial<FeatureSet> = {}) {
     this.#records = new Records(store, 'features');
     const stored = this.#records.get(KEY) ?? {};
     this.#current = Object.fromEntries(

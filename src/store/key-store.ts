@@ -1,6 +1,5 @@
 import type { KeyRecord } from '../contract/keys.ts';
-import { Records } from './records.ts';
-import type { Store } from './store.ts';
+import { Records, type RecordStore } from './records.ts';
 
 /**
  * The API keys, one record per uid. One instance per database. For when a change takes effect see
@@ -11,7 +10,7 @@ export class KeyStore {
   /** The result of `list`, kept in order. */
   readonly #ordered: KeyRecord[];
 
-  constructor(store: Store) {
+  constructor(store: RecordStore) {
     this.#records = new Records(store, 'keys');
     this.#ordered = [...this.#records.values()].sort(inListOrder);
     this.#records.onChange((_, before, after) => this.#reorder(before, after));

@@ -1,38 +1,42 @@
-/** Tables of another thread, in memory, for stores that only read. */
-import type { ForeignListener } from './store.ts';
-import type { Store } from './store.ts';
+import type { RecordStore, RecordTable } from './records.ts';
 
-export class MirroredTables {
-  readonly #tables = new Map<string, Map<string, unknown>>();
-  readonly #listeners: ForeignListener[] = [];
+/** A table of another thread, in memory. */
+class MirroredTable {
+  readonly values = new Map<string, unknown>();
+  readonly listeners: ((keys: readonly string[]) => void)[] = [];
+}
 
-  /** The store of these tables, with the members that `Records` reads. */
-  get store(): Store {
-    const table = (name: string): object => {
-      const values = this.#table(name);
-      return {
-        name,
-        get: (key: string) => values.get(key),
-        getRange: () => [...values].map(([key, value]) => ({ key, value })),
-      };
+const refuse = (): never => {
+  throw new Error('a copy of the store is not changed');
+};
+
+/** Tables of another thread, for stores that only read. */
+export class MirroredTables implements RecordStore {
+  readonly #tables = new Map<string, MirroredTable>();
+
+  records<V>(name: string): RecordTable<V> {
+    const { values, listeners } = this.#table(name);
+    return {
+      get: (key) => values.get(key) as V | undefined,
+      entries: () => [...values].map(([key, value]) => ({ key, value: value as V })),
+      onForeign: (listener) => void listeners.push(listener),
+      put: refuse,
+      remove: refuse,
+      commit: refuse,
     };
-    const onForeign = (listener: ForeignListener): void => void this.#listeners.push(listener);
-    return { table, onForeign } as unknown as Store;
   }
 
   /** @param value undefined: the record is removed */
   change(name: string, key: string, value: unknown): void {
-    const values = this.#table(name);
+    const { values, listeners } = this.#table(name);
     if (value === undefined) values.delete(key);
     else values.set(key, value);
-    for (const listener of this.#listeners) listener(new Map([[name, [key]]]));
+    for (const listener of listeners) listener([key]);
   }
 
-  #table(name: string): Map<string, unknown> {
-    const known = this.#tables.get(name);
-    if (known !== undefined) return known;
-    const values = new Map<string, unknown>();
-    this.#tables.set(name, values);
-    return values;
+  #table(name: string): MirroredTable {
+    const table = this.#tables.get(name) ?? new MirroredTable();
+    this.#tables.set(name, table);
+    return table;
   }
 }

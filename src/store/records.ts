@@ -1,7 +1,21 @@
-import type { Store, Transaction } from './store.ts';
-import type { Table } from './table.ts';
+import type { Transaction } from './store.ts';
 
 type Listener<V> = (key: string, before: V | undefined, after: V | undefined) => void;
+
+/** Where records are: the store, or its copy in another thread, which only reads. */
+export interface RecordStore {
+  records<V>(name: string): RecordTable<V>;
+}
+
+export interface RecordTable<V> {
+  get(key: string): V | undefined;
+  entries(): Iterable<{ key: string; value: V }>;
+  /** Calls `listener` with the keys that were changed elsewhere. */
+  onForeign(listener: (keys: readonly string[]) => void): void;
+  put(transaction: Transaction, key: string, value: V): void;
+  remove(transaction: Transaction, key: string): void;
+  commit(write: (transaction: Transaction) => void): Promise<void>;
+}
 
 /** Changes of a table that are part of a commit of something else. */
 export interface StagedRecords {
@@ -16,20 +30,17 @@ export interface StagedRecords {
  * A change is visible at once, resolves when it is durable, and is undone when it cannot be stored.
  */
 export class Records<V> {
-  readonly #store: Store;
-  readonly #table: Table<V, string>;
+  readonly #table: RecordTable<V>;
   readonly #values = new Map<string, V>();
   readonly #listeners: Listener<V>[] = [];
   #generation = 0;
 
-  constructor(store: Store, name: string) {
-    this.#store = store;
-    this.#table = store.table<V>(name);
-    for (const { key, value } of this.#table.getRange()) this.#values.set(key, value);
-    store.onForeign((changed) => {
-      const keys = (changed.get(this.#table.name) ?? []) as readonly string[];
+  constructor(store: RecordStore, name: string) {
+    this.#table = store.records<V>(name);
+    for (const { key, value } of this.#table.entries()) this.#values.set(key, value);
+    this.#table.onForeign((keys) => {
       for (const key of keys) this.#set(key, this.#table.get(key));
-      if (keys.length > 0) this.onForeign?.();
+      this.onForeign?.();
     });
   }
 
@@ -75,7 +86,7 @@ export class Records<V> {
   async change(changes: ReadonlyMap<string, V | undefined>): Promise<void> {
     for (const [key, value] of changes) this.#set(key, value);
     try {
-      await this.#store.commit(this.staged(changes).write);
+      await this.#table.commit(this.staged(changes).write);
     } catch (error) {
       for (const key of changes.keys()) this.#set(key, this.#table.get(key));
       throw error;
@@ -87,8 +98,8 @@ export class Records<V> {
     return {
       write: (transaction) => {
         for (const [key, value] of changes) {
-          if (value === undefined) transaction.remove(this.#table, key);
-          else transaction.put(this.#table, key, value);
+          if (value === undefined) this.#table.remove(transaction, key);
+          else this.#table.put(transaction, key, value);
         }
       },
       publish: () => {

@@ -1,6 +1,5 @@
 import type { SearchRule } from '../contract/search-rules.ts';
-import { Records } from './records.ts';
-import type { Store } from './store.ts';
+import { Records, type RecordStore } from './records.ts';
 
 /** The dynamic search rules of the instance. */
 export class RuleStore {
@@ -15,7 +14,7 @@ export class RuleStore {
   /** Size of all rules as JSON, bytes. */
   #bytes = 0;
 
-  constructor(store: Store) {
+  constructor(store: RecordStore) {
     this.#records = new Records(store, 'search-rules');
     for (const rule of [...this.#records.values()].sort(olderFirst)) this.#note(undefined, rule);
     this.onChange((before, after) => this.#note(before, after));

@@ -154,6 +154,23 @@ export class Store {
     return this.#table<V, string>(`${PART_PREFIX}${name}`, 'json');
   }
 
+  /** A table of another part, for `Records`. */
+  records<V>(name: string) {
+    const table = this.table<V>(name);
+    return {
+      get: (key: string) => table.get(key),
+      entries: () => table.getRange(),
+      onForeign: (listener: (keys: readonly string[]) => void) =>
+        this.onForeign((changed) => {
+          const keys = keysOf(changed, table);
+          if (keys.length > 0) listener(keys);
+        }),
+      put: (transaction: Transaction, key: string, value: V) => transaction.put(table, key, value),
+      remove: (transaction: Transaction, key: string) => transaction.remove(table, key),
+      commit: (write: (transaction: Transaction) => void) => this.commit(write),
+    };
+  }
+
   /** The names of the tables of other parts that exist. */
   partNames(): string[] {
     return [...this.#root.getKeys()]

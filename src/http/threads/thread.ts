@@ -135,8 +135,8 @@ class Thread {
     this.#logs = new Logs('off', 'json', false, (event) => this.#notes.open.logged.push(event));
     this.#calling = new Calling(port);
     this.#forwarder = new Forwarder(port, (message) => this.#take(message));
-    this.#features = new FeatureStore(this.#tables.store);
-    const aliases = new AliasStore(this.#tables.store);
+    this.#features = new FeatureStore(this.#tables);
+    const aliases = new AliasStore(this.#tables);
     this.#indexes = new MirroredIndexes({
       native: this.#native,
       shared: new SharedHandles(options.memory.handles),
@@ -220,7 +220,7 @@ class Thread {
 
   #lifecycleOf(server: ReadDependencies, aliases: AliasStore): Lifecycle<ReadDependencies> {
     const { masterKey, rateLimit, limits, processMark, routes, isRecording } = this.#options;
-    const keys = new KeyStore(this.#tables.store);
+    const keys = new KeyStore(this.#tables);
     const here = [...SEARCH_ROUTES, ...DOCUMENT_READ_ROUTES];
     const isHere = ({ method, path }: { method: Method; path: string }): boolean =>
       here.some((one) => one.method === method && one.path === path);
@@ -308,7 +308,7 @@ class Thread {
       checkFilter: (filter) =>
         native.checkFilter(JSON.stringify(filter), enabled().containsFilter, enabled().multimodal),
     });
-    const rules = new RuleStore(this.#tables.store);
+    const rules = new RuleStore(this.#tables);
     const search = new SearchPipeline({
       local,
       network: NO_OTHER_SERVERS,
