@@ -1,3 +1,8 @@
+/**
+ * Bounded retries. Loops elsewhere are something else: those of `cluster/` and `replica/` wait for
+ * as long as a node leads or follows, by the clock of a simulation; `background-embedding.ts` waits
+ * until something wakes it; the others poll a condition.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface RetryPolicy<E = unknown> {

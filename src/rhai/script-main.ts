@@ -43,7 +43,8 @@ function failed(error: unknown): ScriptResponse {
   return { kind: 'failed', message: (error as Error).message, ofScript };
 }
 
-// This thread notices that the server has died even while a function runs a busy loop.
+// This thread notices that the server has died even while a function runs a busy loop. It takes no
+// calls, so it is no `Isolate`.
 const lifeLine = new Worker(
   `const { readSync } = require('node:fs');
   try { while (readSync(${LIFE_LINE}, Buffer.alloc(1)) > 0); } catch {}

@@ -2,6 +2,9 @@
  * The HTTP threads, as the main thread sees them. The main thread accepts connections and hands
  * them to the threads in turn. A thread serves searches and reads of documents; it sends other
  * requests on to the main thread.
+ *
+ * A thread is no `Isolate`: it asks as well as answers, and its end is that of the process, since
+ * nothing can take over its connections.
  */
 import { Worker } from 'node:worker_threads';
 import { builtFile } from '../../base/built-file.ts';
