@@ -69,15 +69,23 @@ function cut(points) {
 }
 
 function closedPath([first, ...others]) {
+  const steps = [];
   let [x, y] = first;
-  let path = `M${x} ${y}l`;
-  let steps = 0;
   for (const [nextX, nextY] of others) {
-    if (nextX === x && nextY === y) continue;
-    path += `${nextX - x} ${nextY - y} `;
-    steps++;
+    const [right, down] = [nextX - x, nextY - y];
     [x, y] = [nextX, nextY];
+    if (right === 0 && down === 0) continue;
+    const last = steps.at(-1);
+    // A step that goes on in the direction of the one before lengthens it.
+    const goesOn =
+      last !== undefined &&
+      last[0] * down === last[1] * right &&
+      last[0] * right + last[1] * down > 0;
+    if (goesOn) steps[steps.length - 1] = [last[0] + right, last[1] + down];
+    else steps.push([right, down]);
   }
   // An island smaller than a unit.
-  return steps < 3 ? '' : `${path.trimEnd()}z`;
+  if (steps.length < 3) return '';
+  const text = steps.flat().join(' ').replaceAll(' -', '-');
+  return `M${first.join(' ')}l${text}z`;
 }

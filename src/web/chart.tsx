@@ -1,5 +1,5 @@
 /** Figures, and charts of how they changed. */
-import type { ComponentChildren, JSX } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { roundAbove } from './histogram.ts';
 
 interface FigureProps {

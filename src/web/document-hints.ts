@@ -1,4 +1,6 @@
 /** What is unusual in a document that somebody types, compared with its index. Pure functions. */
+import { distance } from './typo-match.ts';
+
 /** @param fields the fields of the index, with the number of documents that have each */
 export function unknownFields(
   document: unknown,
@@ -14,22 +16,8 @@ export function unknownFields(
 /** The known name with at most two different letters. */
 function nearest(name: string, known: readonly string[]): string | null {
   const ranked = known
-    .map((one) => ({ one, far: distance(name.toLowerCase(), one.toLowerCase()) }))
+    .map((one) => ({ one, far: distance([...name.toLowerCase()], [...one.toLowerCase()]) }))
     .filter(({ one, far }) => far <= 2 && far < one.length / 2)
     .sort((a, b) => a.far - b.far);
   return ranked[0]?.one ?? null;
-}
-
-/** The number of letters to insert, delete or replace so that `a` becomes `b`. */
-function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const replaced = row[j - 1]! + Number(a[i - 1] !== b[j - 1]);
-      next.push(Math.min(replaced, row[j]! + 1, next[j - 1]! + 1));
-    }
-    row = next;
-  }
-  return row[b.length]!;
 }

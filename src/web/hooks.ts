@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { Fault } from './client.ts';
 import { announceChange, notify } from './notices.ts';
+import { useSession } from './session.ts';
 
 export interface Loaded<T> {
   /**
@@ -73,6 +74,25 @@ export function useLoaded<T>(
   }, [...inputs, round, everyMs]);
   const reload = useCallback(() => setRound((old) => old + 1), []);
   return { value: state.value, error: state.error, loading: state.loading, reload };
+}
+
+/**
+ * What the server responds to a GET of the path.
+ * @param path null: nothing is asked
+ * @param inputs it is asked again when they change
+ */
+export function useGet<T>(
+  path: string | null,
+  everyMs = 0,
+  inputs: readonly unknown[] = [],
+): Loaded<T | undefined> {
+  const { client } = useSession();
+  return useLoaded(
+    (signal) =>
+      path === null ? Promise.resolve(undefined) : client.send<T>('GET', path, { signal }),
+    [client, path, ...inputs],
+    everyMs,
+  );
 }
 
 export interface Action {

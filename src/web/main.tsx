@@ -1,5 +1,5 @@
 /** The page: asks for a key if one is needed, then shows the views that the key may use. */
-import { render, type JSX } from 'preact';
+import { render } from 'preact';
 import { useState } from 'preact/hooks';
 import { useLoaded } from './hooks.ts';
 import { Problem } from './parts/problem.tsx';

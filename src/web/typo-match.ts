@@ -17,13 +17,8 @@ export function typosAllowed(word: string, settings: TypoSettings): number {
   return length >= minWordSizeForTypos.oneTypo ? 1 : 0;
 }
 
-/**
- * Typos between a typed word and a stored one: letters that are missing, added, replaced or
- * exchanged with their neighbour. One in the first letter counts as two.
- */
-export function typosBetween(typed: string, stored: string): number {
-  const a = [...typed.toLowerCase()];
-  const b = [...stored.toLowerCase()];
+/** Letters that are missing, added, replaced or exchanged with their neighbour. */
+export function distance(a: readonly string[], b: readonly string[]): number {
   const rows = Array.from({ length: a.length + 1 }, (_, i) =>
     Array.from({ length: b.length + 1 }, (__, j) => (i === 0 ? j : j === 0 ? i : 0)),
   );
@@ -36,6 +31,13 @@ export function typosBetween(typed: string, stored: string): number {
       rows[i]![j] = best;
     }
   }
-  const typos = rows[a.length]![b.length]!;
+  return rows[a.length]![b.length]!;
+}
+
+/** Typos between a typed word and a stored one. One in the first letter counts as two. */
+export function typosBetween(typed: string, stored: string): number {
+  const a = [...typed.toLowerCase()];
+  const b = [...stored.toLowerCase()];
+  const typos = distance(a, b);
   return typos > 0 && a[0] !== b[0] ? typos + 1 : typos;
 }

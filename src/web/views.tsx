@@ -1,5 +1,4 @@
 /** All views of the page, in the order of the side bar. */
-import type { JSX } from 'preact';
 import type { IconName } from './parts/icon-paths.ts';
 import type { Right } from './session.ts';
 import { AnalyticsView } from './views/analytics.tsx';

@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { RowActions, type RowAction } from './table.tsx';
 
 interface CardsProps<Row> {

@@ -1,5 +1,3 @@
-import type { JSX } from 'preact';
-
 interface CheckBoxProps {
   label: string;
   checked: boolean;

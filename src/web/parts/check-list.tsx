@@ -1,5 +1,3 @@
-import type { JSX } from 'preact';
-
 interface CheckListProps {
   values: readonly string[];
   chosen: readonly string[];

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { Field } from './field.tsx';
 
 interface ChoiceProps {

@@ -1,5 +1,3 @@
-import type { JSX } from 'preact';
-
 /** Text with code between backticks. */
 export function Coded({ text }: { text: string }): JSX.Element {
   return (

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { notify } from '../notices.ts';
 import { Icon } from './icon.tsx';
 

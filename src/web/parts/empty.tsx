@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { ComponentChildren } from 'preact';
 import type { IconName } from './icon-paths.ts';
 import { Icon } from './icon.tsx';
 

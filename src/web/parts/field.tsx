@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
 import { Coded } from './coded.tsx';
 

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { ICON_PATHS, type IconName } from './icon-paths.ts';
 
 /** An icon next to a text that says the same: screen readers skip it. */

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { indentJson, parseJson } from '../format.ts';
 import { Field } from './field.tsx';

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { counted } from '../format.ts';
 import { excerpt, splitMarks, type Marks } from '../marks.ts';

@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX, RefObject } from 'preact';
+import type { ComponentChildren, RefObject } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 interface Props {

@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { Choice } from './choice.tsx';
 import { FormDialog } from './form-dialog.tsx';

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import type { Action } from '../hooks.ts';
 import { Problem } from './problem.tsx';
 

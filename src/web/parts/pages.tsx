@@ -1,5 +1,3 @@
-import type { JSX } from 'preact';
-
 interface PagesProps {
   page: number;
   pages: number;

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { Coded } from './coded.tsx';
 
 export function Problem({ error }: { error: Error | null }): JSX.Element | null {

@@ -1,5 +1,5 @@
 /** Things of one kind that are listed, made, changed and deleted. */
-import type { ComponentChildren, JSX } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Client } from '../client.ts';
 import { useAction, useLoaded, type Action, type Loaded } from '../hooks.ts';

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { changedMembers, type Schema, type Values } from '../schema.ts';
 import { FormDialog } from './form-dialog.tsx';

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { CheckBox } from './check-box.tsx';
 import { Choice } from './choice.tsx';

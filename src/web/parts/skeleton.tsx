@@ -1,5 +1,3 @@
-import type { JSX } from 'preact';
-
 /** Keeps the place of rows that are still loading. */
 export function Skeleton({ rows = 5 }: { rows?: number }): JSX.Element {
   return (

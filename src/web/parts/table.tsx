@@ -1,5 +1,5 @@
 /** Tables, and the buttons of a row. */
-import type { ComponentChildren, JSX } from 'preact';
+import type { ComponentChildren } from 'preact';
 
 export interface TableColumn<Row> {
   readonly title: string;

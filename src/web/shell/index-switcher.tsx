@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { goTo, useAddress, viewHref } from '../address.ts';
 import { count } from '../format.ts';

@@ -1,8 +1,8 @@
 /** The indexes that the key may see, and the one that all views show. */
-import { createContext, type ComponentChildren, type JSX } from 'preact';
+import { createContext, type ComponentChildren } from 'preact';
 import { useContext, useEffect, useMemo } from 'preact/hooks';
 import { useAddress } from '../address.ts';
-import { useLoaded } from '../hooks.ts';
+import { useGet, useLoaded } from '../hooks.ts';
 import { listIndexes, type IndexEntry, type Stats } from '../indexes.ts';
 import { useChanges } from '../notices.ts';
 import { useSession } from '../session.ts';
@@ -51,13 +51,8 @@ export function IndexesProvider({ children }: { children: ComponentChildren }): 
     // Requested again for each index, which may be newer than the list.
     [client, view, given, changes],
   );
-  const stats = useLoaded(
-    (signal) =>
-      rights.has('stats') && mayList
-        ? client.send<Stats>('GET', '/stats', { signal })
-        : Promise.resolve(undefined),
-    [client, given, changes],
-  );
+  const asksStats = rights.has('stats') && mayList;
+  const stats = useGet<Stats>(asksStats ? '/stats' : null, 0, [given, changes]);
   useEffect(() => {
     if (given !== null) rememberIndex(given);
   }, [given]);

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { TextField } from '../parts/text-field.tsx';
 import { Logo } from './logo.tsx';

@@ -1,5 +1,3 @@
-import type { JSX } from 'preact';
-
 export function Logo(): JSX.Element {
   return (
     <svg class="logo" viewBox="0 0 32 32" aria-hidden="true">

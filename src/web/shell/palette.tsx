@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { goTo, viewHref } from '../address.ts';
 import { Icon } from '../parts/icon.tsx';

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { notify, useNotice } from '../notices.ts';
 import { Icon } from '../parts/icon.tsx';

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { Chart, Figure } from '../chart.tsx';
 import { Fault, pathOf } from '../client.ts';
 import { download } from '../download.ts';

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { converse } from '../chat-stream.ts';
 import { Fault, pathOf } from '../client.ts';

@@ -1,9 +1,7 @@
-import type { JSX } from 'preact';
 import { count, counted, milliseconds, size } from '../format.ts';
-import { useLoaded } from '../hooks.ts';
+import { useGet } from '../hooks.ts';
 import { Problem } from '../parts/problem.tsx';
 import { Table, type TableColumn } from '../parts/table.tsx';
-import { useSession } from '../session.ts';
 
 const REFRESH_MS = 5000;
 
@@ -26,12 +24,7 @@ interface Cluster {
 
 /** The nodes of the cluster. Nothing on a server without one. */
 export function ClusterNodes(): JSX.Element | null {
-  const { client } = useSession();
-  const loaded = useLoaded(
-    (signal) => client.send<Cluster>('GET', '/cluster', { signal }),
-    [client],
-    REFRESH_MS,
-  );
+  const loaded = useGet<Cluster>('/cluster', REFRESH_MS);
   const cluster = loaded.value;
   if (cluster === undefined) return <Problem error={loaded.error} />;
   if (cluster.nodes.length === 0 && cluster.fault === null) return null;

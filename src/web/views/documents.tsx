@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { Problem } from '../parts/problem.tsx';
 import { useIndexes } from '../shell/indexes-context.tsx';
 import { Import } from './documents/import.tsx';

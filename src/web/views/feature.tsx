@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { Fault } from '../client.ts';
 import { useAction } from '../hooks.ts';
 import { Outcome } from '../parts/outcome.tsx';

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { goTo, viewHref, useArgument } from '../address.ts';
 import type { IndexEntry } from '../indexes.ts';

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { pathOf } from '../client.ts';
 import { useBodySchema } from '../description.ts';
 import { Resource } from '../parts/resource.tsx';

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Fault, textOf, type Client } from '../client.ts';
 import { count, counted } from '../format.ts';

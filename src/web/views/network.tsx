@@ -1,10 +1,9 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Network, Remote } from '../../contract/network.ts';
 import { pathOf, type TaskReceipt } from '../client.ts';
 import { useBodySchema } from '../description.ts';
 import { count, counted, milliseconds, moment, percent } from '../format.ts';
-import { useAction, useLoaded } from '../hooks.ts';
+import { useAction, useGet, useLoaded } from '../hooks.ts';
 import { reachAll, type Reached } from '../network.ts';
 import { Choice } from '../parts/choice.tsx';
 import { Confirm } from '../parts/confirm.tsx';
@@ -48,10 +47,7 @@ function NetworkServers(): JSX.Element {
   const { client } = useSession();
   const action = useAction();
   const [open, setOpen] = useState<Open | null>(null);
-  const loaded = useLoaded(
-    (signal) => client.send<Network>('GET', '/network', { signal }),
-    [client, action.done],
-  );
+  const loaded = useGet<Network>('/network', 0, [action.done]);
   const patch: Patch = (body, done) =>
     action.run(async () => {
       await client.send('PATCH', '/network', { body });
@@ -334,18 +330,11 @@ function Moves(): JSX.Element {
   const { client, rights } = useSession();
   const action = useAction();
   const [progress, setProgress] = useState<number | null>(null);
-  const moves = useLoaded(
-    (signal) =>
-      rights.has('tasks')
-        ? client.send<TaskPage<Task>>(
-            'GET',
-            pathOf(['tasks'], { types: MOVE, limit: MOVES_SHOWN }),
-            { signal },
-          )
-        : Promise.resolve(undefined),
-    [client, action.done, action.running],
-    MOVES_REFRESH_MS,
-  );
+  const path = pathOf(['tasks'], { types: MOVE, limit: MOVES_SHOWN });
+  const moves = useGet<TaskPage<Task>>(rights.has('tasks') ? path : null, MOVES_REFRESH_MS, [
+    action.done,
+    action.running,
+  ]);
   const start = (): void =>
     action.run(async () => {
       try {

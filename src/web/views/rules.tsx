@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { SearchRule } from '../../contract/search-rules.ts';
 import { viewHref, replaceAddress, useAddress } from '../address.ts';

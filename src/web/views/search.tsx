@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { replaceAddress, useAddress, viewHref } from '../address.ts';
 import { Fault } from '../client.ts';

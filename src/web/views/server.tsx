@@ -1,6 +1,5 @@
-import type { JSX } from 'preact';
 import { FEATURE_WORDS } from '../feature-words.ts';
-import { useAction, useLoaded } from '../hooks.ts';
+import { useAction, useGet } from '../hooks.ts';
 import { Coded } from '../parts/coded.tsx';
 import { Outcome } from '../parts/outcome.tsx';
 import { Problem } from '../parts/problem.tsx';
@@ -21,11 +20,7 @@ interface Version {
 }
 
 function VersionText(): JSX.Element | null {
-  const { client } = useSession();
-  const { value } = useLoaded(
-    (signal) => client.send<Version>('GET', '/version', { signal }),
-    [client],
-  );
+  const { value } = useGet<Version>('/version');
   return value === undefined ? null : (
     <p>
       Gannet {value.serverVersion}, commit {value.commitSha} of {value.commitDate}. Its API is
@@ -80,10 +75,7 @@ function Backups(): JSX.Element {
 function FeatureList(): JSX.Element {
   const { client } = useSession();
   const action = useAction();
-  const features = useLoaded(
-    (signal) => client.send<Features>('GET', '/experimental-features', { signal }),
-    [client, action.done],
-  );
+  const features = useGet<Features>('/experimental-features', 0, [action.done]);
   const switchFeature = (name: string, on: boolean): void =>
     action.run(async () => {
       await client.send('PATCH', '/experimental-features', { body: { [name]: on } });

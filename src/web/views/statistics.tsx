@@ -1,9 +1,8 @@
-import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Chart, Figure } from '../chart.tsx';
 import { pathOf } from '../client.ts';
 import { count, counted, durationMs, milliseconds, moment, percent, size } from '../format.ts';
-import { useLoaded } from '../hooks.ts';
+import { useGet, useLoaded } from '../hooks.ts';
 import type { Stats } from '../indexes.ts';
 import { Problem } from '../parts/problem.tsx';
 import { useSession } from '../session.ts';
@@ -94,13 +93,7 @@ function Totals({ stats, documents }: { stats: Stats; documents: number }): JSX.
 
 /** Charts of past batches: their durations and the number of documents indexed. */
 function PastBatches(): JSX.Element | null {
-  const { client } = useSession();
-  const loaded = useLoaded(
-    (signal) =>
-      client.send<TaskPage<Batch>>('GET', pathOf(['batches'], { limit: BATCHES }), { signal }),
-    [client],
-    REFRESH_MS,
-  );
+  const loaded = useGet<TaskPage<Batch>>(pathOf(['batches'], { limit: BATCHES }), REFRESH_MS);
   const batches = [...(loaded.value?.results ?? [])].reverse();
   return (
     <>

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { replaceAddress, useAddress, viewHref } from '../address.ts';
 import { pathOf, type Client } from '../client.ts';

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import type { WebhookRecord } from '../../contract/webhooks.ts';
 import { Figure } from '../chart.tsx';
 import { pathOf } from '../client.ts';

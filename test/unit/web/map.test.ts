@@ -68,7 +68,7 @@ describe('The map', () => {
     for (const ring of rings) {
       const [begin, steps] = ring.slice(1).split('l');
       let [x, y] = begin!.split(' ').map(Number) as [number, number];
-      const numbers = steps!.split(' ').map(Number);
+      const numbers = steps!.match(/-?\d+/g)!.map(Number);
       for (let at = 0; at < numbers.length; at += 2) {
         // Below the pole nothing is seen.
         assert.ok(Math.abs(numbers[at]!) < 1800 || y === 900, ring.slice(0, 40));

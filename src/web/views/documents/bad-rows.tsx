@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { download } from '../../download.ts';
 import { counted } from '../../format.ts';
 import { badRowsFile, type BadRow, type Mapping } from '../../import/columns.ts';

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { CheckList } from '../../parts/check-list.tsx';
 import { Menu } from '../../parts/menu.tsx';

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { pathOf } from '../../client.ts';
 import { counted } from '../../format.ts';
 import { useLoaded } from '../../hooks.ts';

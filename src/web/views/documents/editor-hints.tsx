@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { unknownFields } from '../../document-hints.ts';
 import { counted } from '../../format.ts';
 import type { Member } from '../../raw-json.ts';

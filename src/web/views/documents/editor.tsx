@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { type Client, pathOf, type TaskReceipt } from '../../client.ts';
 import { indentJson, parseJson } from '../../format.ts';

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { download } from '../../download.ts';
 import { exportDocuments, type ExportFormat } from '../../export-documents.ts';
 import { counted } from '../../format.ts';

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Icon } from '../../parts/icon.tsx';
 import { TextField } from '../../parts/text-field.tsx';

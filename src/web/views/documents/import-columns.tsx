@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import type { Column, ColumnType } from '../../import/columns.ts';
 import { Table, type TableColumn } from '../../parts/table.tsx';
 

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { counted, percent, size } from '../../format.ts';
 import type { Progress } from '../../import/send-file.ts';
 

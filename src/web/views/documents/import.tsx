@@ -1,4 +1,4 @@
-import type { JSX, RefObject } from 'preact';
+import type { RefObject } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { parseDelimiter } from '../../../records/csv-records.ts';
 import { viewHref } from '../../address.ts';

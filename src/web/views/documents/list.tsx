@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { replaceAddress, useAddress, viewHref } from '../../address.ts';
 import { count, counted } from '../../format.ts';

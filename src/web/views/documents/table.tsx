@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { RowActions, Table } from '../../parts/table.tsx';
 
 type Document = Readonly<Record<string, unknown>>;

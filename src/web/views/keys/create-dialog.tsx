@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { description, keyActions } from '../../description.ts';
 import { useLoaded } from '../../hooks.ts';

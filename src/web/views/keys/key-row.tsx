@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { moment } from '../../format.ts';
 import { purposeOf } from '../../key-presets.ts';

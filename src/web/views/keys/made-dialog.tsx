@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import type { Key } from './key.ts';

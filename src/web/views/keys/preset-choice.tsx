@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { PRESETS } from '../../key-presets.ts';
 import { Icon } from '../../parts/icon.tsx';
 

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { Icon } from '../../parts/icon.tsx';
 import type { SearchState } from '../../search-request.ts';
 

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { comparedQuery, type Compared, type Comparison } from '../../compared-search.ts';
 import { movements, type Movement } from '../../comparison.ts';

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import type { Compared } from '../../compared-search.ts';
 import { Choice } from '../../parts/choice.tsx';
 import { Field } from '../../parts/field.tsx';

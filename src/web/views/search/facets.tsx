@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { count } from '../../format.ts';
 import { useLoaded } from '../../hooks.ts';

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { viewHref } from '../../address.ts';
 import { indentJson, percent } from '../../format.ts';

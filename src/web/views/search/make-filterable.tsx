@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { pathOf } from '../../client.ts';
 import { useAction } from '../../hooks.ts';

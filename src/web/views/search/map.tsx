@@ -1,4 +1,4 @@
-import type { JSX, SVGAttributes } from 'preact';
+import type { SVGAttributes } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { viewHref } from '../../address.ts';
 import { count, counted } from '../../format.ts';

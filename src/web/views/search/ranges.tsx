@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { count, day } from '../../format.ts';
 import { bucketsOf, filled, momentUnit } from '../../histogram.ts';
 import { useLoaded } from '../../hooks.ts';

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { pathOf } from '../../client.ts';
 import { percent } from '../../format.ts';

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { codeSample, LANGUAGES, type Language } from '../../code-samples.ts';
 import { Choice } from '../../parts/choice.tsx';

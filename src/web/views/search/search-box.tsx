@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { Icon } from '../../parts/icon.tsx';
 import { isSlash } from '../../shell/slash.ts';

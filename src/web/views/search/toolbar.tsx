@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { isAddress, storedFields } from '../../hit-fields.ts';
 import { CheckList } from '../../parts/check-list.tsx';

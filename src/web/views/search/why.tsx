@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { percent } from '../../format.ts';
 import { scoreReasons } from '../../score-words.ts';
 import type { Hit } from '../../search-request.ts';

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { OrderedList } from './ordered-list.tsx';
 
 interface Weighted {

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { OtherIndex } from '../../parts/other-index.tsx';
 import { useIndexes } from '../../shell/indexes-context.tsx';
 

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { diffLines } from '../../settings-draft.ts';
 
 const SIGNS = { same: ' ', removed: '−', added: '+' } as const;

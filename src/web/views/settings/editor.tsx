@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import type { Embedder } from '../../embedder-test.ts';
 import { takes, type Schema } from '../../schema.ts';
 import { spaced } from '../../spaced.ts';

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { isTestable, type Embedder } from '../../embedder-test.ts';
 import { Choice } from '../../parts/choice.tsx';

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { FormDialog } from '../../parts/form-dialog.tsx';
 import { LinesField } from '../../parts/lines-field.tsx';

@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX, TargetedDragEvent } from 'preact';
+import type { ComponentChildren, TargetedDragEvent } from 'preact';
 import { useId, useRef, useState } from 'preact/hooks';
 import { Icon } from '../../parts/icon.tsx';
 import { moved } from '../../settings-draft.ts';

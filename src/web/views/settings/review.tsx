@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { Dialog } from '../../parts/dialog.tsx';
 import type { Change } from '../../settings-draft.ts';
 import { spaced } from '../../spaced.ts';

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { testEmbedder, type Embedder, type Outcome, type Tested } from '../../embedder-test.ts';
 import { counted, milliseconds } from '../../format.ts';

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { counted } from '../../format.ts';
 import { TextField } from '../../parts/text-field.tsx';

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { count, counted } from '../../format.ts';
 import { Icon } from '../../parts/icon.tsx';

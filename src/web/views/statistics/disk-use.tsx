@@ -1,15 +1,13 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { viewHref } from '../../address.ts';
 import { Figure } from '../../chart.tsx';
 import { pathOf } from '../../client.ts';
 import { count, percent, size } from '../../format.ts';
-import { useLoaded } from '../../hooks.ts';
+import { useGet } from '../../hooks.ts';
 import type { IndexStats, Stats } from '../../indexes.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Problem } from '../../parts/problem.tsx';
 import { Table, type TableColumn } from '../../parts/table.tsx';
-import { useSession } from '../../session.ts';
 import { spaced } from '../../spaced.ts';
 
 /** Where the bytes on disk are: the largest index first. */
@@ -121,16 +119,8 @@ interface IndexDialogProps {
 }
 
 function IndexDialog({ uid, stats, onClose }: IndexDialogProps): JSX.Element {
-  const { client } = useSession();
-  const parts = useLoaded(
-    (signal) => {
-      const path = pathOf(['indexes', uid, 'stats'], { showInternalDatabaseSizes: true });
-      return client.send<{ internalDatabaseSizes: Record<string, number> }>('GET', path, {
-        signal,
-      });
-    },
-    [client, uid],
-  );
+  const path = pathOf(['indexes', uid, 'stats'], { showInternalDatabaseSizes: true });
+  const parts = useGet<IndexStats>(path);
   const fields = Object.entries(stats.fieldDistribution).sort(([, a], [, b]) => b - a);
   return (
     <Dialog title={uid} onClose={onClose}>

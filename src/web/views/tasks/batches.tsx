@@ -1,10 +1,8 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { pathOf } from '../../client.ts';
 import { ago, counted, durationMs, indentJson, milliseconds, moment } from '../../format.ts';
-import { useLoaded } from '../../hooks.ts';
+import { useGet } from '../../hooks.ts';
 import { Problem } from '../../parts/problem.tsx';
-import { useSession } from '../../session.ts';
 import type { Batch, TaskPage } from '../../task.ts';
 import { REFRESH_MS } from './running.tsx';
 import { useTypeWords } from './type-words.ts';
@@ -23,16 +21,9 @@ export function Batches(): JSX.Element {
 }
 
 function BatchList(): JSX.Element {
-  const { client } = useSession();
   const typeWords = useTypeWords();
-  const batches = useLoaded(
-    (signal) =>
-      client.send<TaskPage<Batch>>('GET', pathOf(['batches'], { limit: BATCHES_SHOWN }), {
-        signal,
-      }),
-    [client],
-    REFRESH_MS,
-  );
+  const path = pathOf(['batches'], { limit: BATCHES_SHOWN });
+  const batches = useGet<TaskPage<Batch>>(path, REFRESH_MS);
   return (
     <>
       <Problem error={batches.error} />

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { viewHref } from '../../address.ts';
 import { Coded } from '../../parts/coded.tsx';
 import { retryOf, type Retry } from '../../retry.ts';

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { description, taskFilterValues } from '../../description.ts';
 import { useLoaded } from '../../hooks.ts';
 import { Choice } from '../../parts/choice.tsx';

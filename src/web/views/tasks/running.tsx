@@ -1,8 +1,6 @@
-import type { JSX } from 'preact';
 import { pathOf } from '../../client.ts';
 import { count, counted } from '../../format.ts';
-import { useLoaded } from '../../hooks.ts';
-import { useSession } from '../../session.ts';
+import { useGet } from '../../hooks.ts';
 import type { Batch, TaskPage } from '../../task.ts';
 
 export const REFRESH_MS = 1000;
@@ -12,15 +10,8 @@ export const REFRESH_MS = 1000;
  * @param types task types; empty: all
  */
 export function useRunning(types = ''): readonly Batch[] {
-  const { client } = useSession();
-  const batches = useLoaded(
-    (signal) =>
-      client.send<TaskPage<Batch>>('GET', pathOf(['batches'], { statuses: 'processing', types }), {
-        signal,
-      }),
-    [client, types],
-    REFRESH_MS,
-  );
+  const path = pathOf(['batches'], { statuses: 'processing', types });
+  const batches = useGet<TaskPage<Batch>>(path, REFRESH_MS);
   return batches.value?.results ?? [];
 }
 

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { Figure } from '../../chart.tsx';
 import { ago, durationMs, indentJson, milliseconds, moment } from '../../format.ts';
@@ -33,7 +32,7 @@ export function TaskRow({ task, progress, onCancel, onRetry }: Props): JSX.Eleme
             {indexUid === null || isInternal(indexUid) ? '' : ` in ${indexUid}`}
             {effect === '' ? '' : ` · ${effect}`}
             {error === null || open ? null : (
-              <small class="bad">
+              <small class="bad clip">
                 <Coded text={error.message} />
               </small>
             )}
