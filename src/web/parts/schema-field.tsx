@@ -202,14 +202,13 @@ function Items({ label, schema, items, onChange }: ItemsProps): JSX.Element {
 }
 
 /** What a required value begins with. */
-export function initialOf(schema: Schema): unknown {
+function initialOf(schema: Schema): unknown {
+  const { properties, required = [] } = schema;
   if (schema.enum !== undefined) return schema.enum[0];
-  if (schema.properties === undefined) return schema.minimum ?? '';
-  const required = (schema.required ?? []).map((name) => [
-    name,
-    initialOf(schema.properties![name]!),
-  ]);
-  return Object.fromEntries(required);
+  if (takes(schema, 'string')) return '';
+  if (takes(schema, 'array')) return [];
+  if (properties === undefined) return schema.minimum ?? null;
+  return Object.fromEntries(required.map((name) => [name, initialOf(properties[name]!)]));
 }
 
 type Entries = Readonly<Record<string, unknown>>;
