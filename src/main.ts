@@ -138,9 +138,10 @@ async function openParts(config: Config, parts: OpenParts, library: HttpOptions[
   const { analytics } = parts.add(await analyticsPart.open(config, recording));
   if (cluster === null) await createDefaultKeys(keys, systemClock);
   dataPart.markUpgraded(folder, logs.of('store'));
+  const leads = (): boolean => cluster === null || cluster.node.epochLed !== null;
   const follows = { version: serverVersion, instance: folder.instanceUid, queue: system.queue };
   const { tracer } = parts.add(
-    tracingPart.open(config, { ...follows, logger: logs.of('tracing') }),
+    tracingPart.open(config, { ...follows, leads, logger: logs.of('tracing') }),
   );
   return {
     ...common,

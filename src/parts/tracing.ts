@@ -55,11 +55,13 @@ interface Deps {
   instance: string;
   logger: Logger;
   queue: Pick<TaskQueue, 'watch' | 'getBatch'>;
+  /** The nodes of a cluster see each batch; the one that ran it leads. */
+  leads: () => boolean;
 }
 
 export function open(
   { tracing }: TracingConfig,
-  { version, instance, logger, queue }: Deps,
+  { version, instance, logger, queue, leads }: Deps,
 ): Part & { tracer: Tracer | null } {
   if (tracing === null) return { tracer: null, close() {} };
   const { ratio: share, ...target } = tracing;
@@ -71,7 +73,7 @@ export function open(
   const exporter = new TraceExporter({ ...target, resource, log: logger });
   const tracer = new Tracer(share, exporter.take);
   const end = queue.watch(({ batchUid, finishedAt }) => {
-    if (batchUid !== null && finishedAt !== null) traceBatch(tracer, queue, batchUid);
+    if (batchUid !== null && finishedAt !== null && leads()) traceBatch(tracer, queue, batchUid);
   });
   return {
     tracer,
