@@ -115,6 +115,8 @@ write(
 // Who runs a server for the search box writes its address and a key for searches here.
 write(join(SOURCE, 'public/search.json'), '{}\n');
 write(join(SOURCE, 'public/llms.txt'), llms(groups));
+// Links to files of SQL are not links to pages.
+process.env.VITE_EXTRA_EXTENSIONS = 'sql';
 await build(SOURCE);
 for (const { address, text } of groups.flatMap(({ pages }) => pages)) {
   write(join(SITE, `${address}.md`), text.replace(/^---\n[^]*?\n---\n/, ''));
