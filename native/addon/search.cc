@@ -52,12 +52,6 @@ Napi::Value ToNumber(Napi::Env env, uint64_t number) {
   return Napi::Number::New(env, static_cast<double>(number));
 }
 
-Napi::Value ToNumbers(Napi::Env env, const std::vector<uint32_t>& numbers) {
-  auto array = Napi::Uint32Array::New(env, numbers.size());
-  std::copy(numbers.begin(), numbers.end(), array.Data());
-  return array;
-}
-
 // The strings that are not empty, at their indexes.
 Napi::Value ToStrings(Napi::Env env, const std::vector<std::string>& strings) {
   auto array = Napi::Array::New(env, strings.size());
@@ -81,16 +75,12 @@ Napi::Value ToSearchResponse(Napi::Env env, search::SearchResponse& response) {
       make.Call({ToPooledBuffer(env, response.body), ToNumber(env, head.processing_time_ms),
                  Napi::Boolean::New(env, head.degraded),
                  head.total_hits ? ToNumber(env, *head.total_hits) : env.Null()});
-  if (head.hit_spans.empty() && head.sources.empty() && head.query_uids.empty() &&
-      !head.needs_vector && !response.page)
+  if (head.sources.empty() && head.query_uids.empty() && !head.needs_vector && !response.page)
     return made;
   auto made_head = made.As<Napi::Object>().Get("head").As<Napi::Object>();
-  if (!head.hit_spans.empty()) made_head.Set("hitSpans", ToNumbers(env, head.hit_spans));
   if (!head.sources.empty())
     made_head.Set("sources",
                   Napi::Buffer<char>::Copy(env, head.sources.data(), head.sources.size()));
-  if (!head.hit_documents.empty())
-    made_head.Set("hitDocuments", ToStrings(env, head.hit_documents));
   if (!head.query_uids.empty()) made_head.Set("queryUids", ToStrings(env, head.query_uids));
   if (head.needs_vector) made_head.Set("needsVector", Hold(env, std::move(head.needs_vector)));
   if (response.page) {
@@ -221,21 +211,30 @@ Napi::Value ReadResponse(const Napi::CallbackInfo& info) {
       });
 }
 
-// mergeResponses, mergeFacetHits: a request and handles in, which are used up; a body out.
-template <typename T, Result<search::SearchResponse> (*Merge)(std::string_view, std::vector<T>&)>
-Napi::Value MergeRead(const Napi::CallbackInfo& info) {
+// The handles in a list, which are used up. nullopt: one was used before, and an error is thrown.
+template <typename T>
+std::optional<std::vector<ResponseHandle<T>>> TakeResponses(const Napi::CallbackInfo& info,
+                                                            size_t at) {
   std::vector<ResponseHandle<T>> handles;
-  const auto list = info[1].As<Napi::Array>();
+  const auto list = info[at].As<Napi::Array>();
   for (uint32_t i = 0; i < list.Length(); ++i) {
     handles.push_back(std::move(*list.Get(i).As<Napi::External<ResponseHandle<T>>>().Data()));
     if (handles.back()) continue;
     MakeError(info.Env(), Status::Internal("a response was merged already"))
         .ThrowAsJavaScriptException();
-    return info.Env().Undefined();
+    return std::nullopt;
   }
+  return handles;
+}
+
+// mergeResponses, mergeFacetHits: a request and handles in, which are used up; a body out.
+template <typename T, Result<search::SearchResponse> (*Merge)(std::string_view, std::vector<T>&)>
+Napi::Value MergeRead(const Napi::CallbackInfo& info) {
+  auto handles = TakeResponses<T>(info, 1);
+  if (!handles) return info.Env().Undefined();
   return Async<search::SearchResponse>(
       info.Env(), Engine::Instance().searches(),
-      [handles = std::move(handles),
+      [handles = std::move(*handles),
        request = TextAt(info, 0)]() -> Result<search::SearchResponse> {
         std::vector<T> responses;
         for (const auto& handle : handles) responses.push_back(std::move(handle->read));
@@ -321,9 +320,71 @@ Napi::Value WritePage(const Napi::CallbackInfo& info) {
   return OnPages<search::SearchResponse>(info, 2, write, ToSearchResponse);
 }
 
+// responseOfPage: the page of this server in, which is used up, a handle for merging out.
+Napi::Value ResponseOfPage(const Napi::CallbackInfo& info) {
+  using Handle = ResponseHandle<search::ServerResponse>;
+  const auto take = [](auto& pages) -> Result<Handle> {
+    GANNET_ASSIGN_OR_RETURN(auto read, search::ServerResponse::Of(std::move(*pages[0])));
+    return std::make_shared<HeldResponse<search::ServerResponse>>(
+        HeldResponse<search::ServerResponse>{nullptr, std::move(read)});
+  };
+  return OnPages<Handle>(info, 1, take, [](Napi::Env env, Handle& handle) -> Napi::Value {
+    return Hold(env, std::move(handle));
+  });
+}
+
 Napi::Value DropPage(const Napi::CallbackInfo& info) {
   PageIn(info[0]).reset();
   return info.Env().Undefined();
+}
+
+// Merged groups, and the responses whose bytes they borrow.
+struct HeldGroups {
+  std::vector<ResponseHandle<search::ServerResponse>> handles;
+  std::unique_ptr<search::MergedGroups> groups;
+};
+using GroupsHandle = std::shared_ptr<HeldGroups>;
+
+// mergeBest: a request and handles in, which are used up; groups and their values out.
+Napi::Value MergeBest(const Napi::CallbackInfo& info) {
+  auto handles = TakeResponses<search::ServerResponse>(info, 1);
+  if (!handles) return info.Env().Undefined();
+  return Async<GroupsHandle>(
+      info.Env(), Engine::Instance().searches(),
+      [handles = std::move(*handles), request = TextAt(info, 0)]() mutable -> Result<GroupsHandle> {
+        std::vector<search::ServerResponse> responses;
+        for (const auto& handle : handles) responses.push_back(std::move(handle->read));
+        GANNET_ASSIGN_OR_RETURN(auto groups,
+                                search::MergedGroups::Of(std::move(request), std::move(responses)));
+        return std::make_shared<HeldGroups>(HeldGroups{std::move(handles), std::move(groups)});
+      },
+      [](Napi::Env env, GroupsHandle& handle) -> Napi::Value {
+        auto result = Napi::Object::New(env);
+        result.Set("values", Napi::String::New(env, handle->groups->values()));
+        result.Set("groups", Hold(env, std::move(handle)));
+        return result;
+      });
+}
+
+// mergeGroups: groups, a request and handles in, which are used up; a body out.
+Napi::Value MergeGroups(const Napi::CallbackInfo& info) {
+  auto handles = TakeResponses<search::ServerResponse>(info, 2);
+  if (!handles) return info.Env().Undefined();
+  GroupsHandle held = std::move(*info[0].As<Napi::External<GroupsHandle>>().Data());
+  if (!held) {
+    MakeError(info.Env(), Status::Internal("the groups were merged already"))
+        .ThrowAsJavaScriptException();
+    return info.Env().Undefined();
+  }
+  return Async<search::SearchResponse>(
+      info.Env(), Engine::Instance().searches(),
+      [held = std::move(held), handles = std::move(*handles),
+       request = TextAt(info, 1)]() -> Result<search::SearchResponse> {
+        std::vector<search::ServerResponse> responses;
+        for (const auto& handle : handles) responses.push_back(std::move(handle->read));
+        return held->groups->Write(request, responses);
+      },
+      ToSearchResponse);
 }
 
 using FacetHits = std::vector<search::FacetValue>;
@@ -338,11 +399,14 @@ constexpr NamedFunction kSearchFunctions[] = {
     {"readResponse", ReadResponse<search::ServerResponse, search::ServerResponse::Read>},
     {"readFacetHits", ReadResponse<FacetHits, search::ReadFacetHits>},
     {"mergeResponses", MergeRead<search::ServerResponse, search::MergeResponses>},
+    {"mergeBest", MergeBest},
+    {"mergeGroups", MergeGroups},
     {"mergeFacetHits", MergeRead<FacetHits, search::MergeFacetHits>},
     {"reorderPage", ReorderPage},
     {"findReferences", FindReferences},
     {"attachDocuments", AttachDocuments},
     {"writePage", WritePage},
+    {"responseOfPage", ResponseOfPage},
     {"dropPage", DropPage},
     {"cancelSearch", CancelSearch},
 };

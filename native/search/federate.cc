@@ -22,6 +22,8 @@ Result<SearchResponse> ExecuteFederatedSearch(std::span<index::Index* const> ind
   GANNET_RETURN_IF_ERROR(CheckRules(federation));
   const std::vector<RankedHit> pins = SortPins(federation);
   GANNET_RETURN_IF_ERROR(RunQueries(federation));
+  if (request.network_groups && request.network_groups->values)
+    return WriteGroupMembers(request, federation, caller);
   const std::unique_ptr<MergedList> list = MergeLists(request, pins, federation);
   if (request.group) return WriteFederatedGroups(request, federation, *list, caller);
   GANNET_ASSIGN_OR_RETURN(const FacetsByIndex facets, CountFacets(request, federation));

@@ -61,7 +61,7 @@ void Page::FindReferences(std::span<const std::vector<ForeignKey>> keys,
   ids_ = std::move(ids);
   for (const Hit& hit : hits_) {
     if (hit.query >= keys.size()) continue;
-    const std::string_view object = std::string_view(text).substr(hit.begin, hit.end - hit.begin);
+    const std::string_view object = hit_text(static_cast<size_t>(&hit - &hits_[0]));
     for (const ForeignKey& key : keys[hit.query]) {
       StopPoint();
       const uint32_t index = ids_->Index(key.uid);

@@ -19,6 +19,10 @@
 
 namespace gannet::search {
 
+// The last member of a hit, if it says where the hit is from; and the same where that is left out.
+inline constexpr std::string_view kSourceName = "\"_federation\":";
+inline constexpr std::string_view kSourceLeftOut = "\"_federation\":{}";
+
 // Threads: one owner at a time. It borrows nothing of the search.
 class Page {
  public:
@@ -38,6 +42,14 @@ class Page {
 
   ResponseHead head;
   std::string text, rest;
+  // For each hit of a response that is merged with those of other servers: the value of its
+  // `_federation`, which is empty in the hit.
+  std::vector<std::string> sources;
+
+  size_t hit_count() const { return hits_.size(); }
+  std::string_view hit_text(size_t hit) const {
+    return std::string_view(text).substr(hits_[hit].begin, hits_[hit].end - hits_[hit].begin);
+  }
 
   // The size of the response as it is now.
   uint64_t bytes() const { return text.size() + rest.size() + 2; }

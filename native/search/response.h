@@ -24,10 +24,6 @@ struct ResponseHead {
   uint64_t processing_time_ms = 0;
   bool degraded = false;               // the deadline passed before the search was complete
   std::optional<uint64_t> total_hits;  // nullopt: the response has no total
-  // For each hit of a list merged from servers: the offsets in the body at which it begins and
-  // ends, and what identifies its document; empty: unknown.
-  std::vector<uint32_t> hit_spans;
-  std::vector<std::string> hit_documents;
   // The whole documents of the first `reranked` hits, as a list of ChunkDocument
   // (src/embedding/render.ts) whose ids are the positions of the hits. Empty if none are requested,
   // and for fewer than two hits.

@@ -400,6 +400,27 @@ const MULTI_SEARCH_QUERY = object({
 });
 export type MultiSearchQuery = Static<typeof MULTI_SEARCH_QUERY>;
 
+/** What another server of the network asks for groups: see docs/behaviour/network.md. */
+const NETWORK_GROUPS = nullable(
+  object(
+    {
+      attribute: attribute('invalid_search_group_by'),
+      ...optionals({
+        hits: GROUP_COUNTS.hits,
+        values: nullable(
+          list(list(string()), {
+            maxItems: GROUPS_MAX,
+            default: null,
+            description: 'Absent: hits have the values of their groups.',
+            ...coded('invalid_search_group_by'),
+          }),
+        ),
+      }),
+    },
+    { default: null, ...coded('invalid_search_group_by') },
+  ),
+);
+
 const FEDERATION = nullable(
   object(
     {
@@ -428,6 +449,7 @@ const FEDERATION = nullable(
         personalize: PERSONALIZE,
       }),
       ...GROUPING,
+      networkGroups: optional(NETWORK_GROUPS),
     },
     { default: null },
   ),

@@ -88,6 +88,20 @@ export interface NativeAddon {
   readFacetHits(bytes: Buffer): Promise<ServerFacetHits>;
   /** `request`: JSON of {@link EngineMergeRequest}. Consumes the responses. */
   mergeResponses(request: EngineText, responses: ServerResponse[]): Promise<EngineResult>;
+  /**
+   * Merges the best hits of the groups of several servers. `request`: JSON of {@link
+   * EngineMergeRequest} with `grouping`. Consumes the responses.
+   */
+  mergeBest(request: EngineText, responses: ServerResponse[]): Promise<BestOfGroups>;
+  /**
+   * The response with these groups. Consumes `groups` and the responses with their hits, which may
+   * be none.
+   */
+  mergeGroups(
+    groups: ServerGroups,
+    request: EngineText,
+    responses: ServerResponse[],
+  ): Promise<EngineResult>;
   /** `request`: JSON of {@link EngineFacetMergeRequest}. Consumes the responses. */
   mergeFacetHits(request: EngineText, responses: ServerFacetHits[]): Promise<EngineResult>;
   /**
@@ -117,6 +131,11 @@ export interface NativeAddon {
   ): Promise<void>;
   /** Consumes the page. `extra`: JSON of members to add, each with a comma before it. */
   writePage(page: [HeldPage], extra: EngineText, cancelId?: number): Promise<EngineResult>;
+  /**
+   * Consumes the page, of a federated search that is `mergedHere`: the response of this server, for
+   * `mergeResponses`.
+   */
+  responseOfPage(page: [HeldPage], cancelId?: number): Promise<ServerResponse>;
   dropPage(page: HeldPage): void;
   /** `request`: JSON of {@link EngineFacetSearchRequest}. Resolves like `search`. */
   facetSearch(handle: number, request: EngineText, cancelId?: number): Promise<EngineResult>;
@@ -304,15 +323,11 @@ export interface ResultHead {
   degraded: boolean;
   /** Number of reachable hits. null: the result has no total. */
   totalHits: number | null;
-  /** For a result merged from servers: first byte and end of each hit. Absent without hits. */
-  hitSpans?: Uint32Array;
   /**
    * When hits are `reranked`: a list of `ChunkDocument`, the documents of these hits. Absent if
    * there are fewer than two.
    */
   sources?: Buffer;
-  /** For a result merged from servers: what identifies the document of each hit; '': unknown. */
-  hitDocuments?: string[];
   /** For a merged result with metadata: uids by query. */
   queryUids?: string[];
   /** When the request `keepsPage`: the response, which is not written yet, and its size. */
@@ -349,6 +364,17 @@ export interface ListingRest {
 /** A parsed response of a server of the network. */
 export interface ServerResponse {
   readonly serverResponse: unique symbol;
+}
+
+/** Groups of several servers, of which only the best hits are known. */
+export interface ServerGroups {
+  readonly serverGroups: unique symbol;
+}
+
+export interface BestOfGroups {
+  groups: ServerGroups;
+  /** JSON list: for each group, what finds its hits. */
+  values: string;
 }
 
 export interface ServerFacetHits {

@@ -1,11 +1,17 @@
 import type { CancelSignal } from '../base/cancel-signal.ts';
 import { cancelable } from './handle.ts';
-import type { EngineResult, EngineText, HeldPage, NativeAddon } from './native.ts';
+import type { EngineResult, EngineText, HeldPage, NativeAddon, ServerResponse } from './native.ts';
 
 /** The functions of the engine for pages. */
 export type NativePages = Pick<
   NativeAddon,
-  'reorderPage' | 'findReferences' | 'attachDocuments' | 'writePage' | 'dropPage' | 'cancelSearch'
+  | 'reorderPage'
+  | 'findReferences'
+  | 'attachDocuments'
+  | 'writePage'
+  | 'responseOfPage'
+  | 'dropPage'
+  | 'cancelSearch'
 >;
 
 /** A result, or a response that is not written yet. */
@@ -119,6 +125,15 @@ export class Page {
     );
     this.drop();
     return bytes;
+  }
+
+  /** The response of this server, to be merged with those of others; the page is used up. */
+  async forMerging(): Promise<ServerResponse> {
+    const response = await this.#run((held, cancelId) =>
+      this.#native.responseOfPage([held], cancelId),
+    );
+    this.drop();
+    return response;
   }
 
   drop(): void {

@@ -1,7 +1,14 @@
 import type { CancelSignal } from '../base/cancel-signal.ts';
 import { MalformedJson } from '../base/json-scanner.ts';
 import { fromEngine } from './errors.ts';
-import type { EngineResult, NativeAddon, ServerFacetHits, ServerResponse } from './native.ts';
+import type {
+  BestOfGroups,
+  EngineResult,
+  NativeAddon,
+  ServerFacetHits,
+  ServerGroups,
+  ServerResponse,
+} from './native.ts';
 import { type PagedResult, withPage } from './page.ts';
 
 export type { ServerFacetHits, ServerResponse } from './native.ts';
@@ -37,6 +44,20 @@ export class ResponseMerger {
     const result = withPage(this.#native, merged, signal);
     const { queryUids } = result.head;
     return queryUids === undefined ? result : { ...result, queryUids };
+  }
+
+  /** Merges the best hits of groups. Consumes the responses. */
+  async mergeBest(request: object, responses: ServerResponse[]): Promise<BestOfGroups> {
+    return understood(this.#native.mergeBest(JSON.stringify(request), responses));
+  }
+
+  /** The response with these groups. Consumes them, and the responses with their hits. */
+  async mergeGroups(
+    groups: ServerGroups,
+    request: object,
+    responses: ServerResponse[],
+  ): Promise<EngineResult> {
+    return understood(this.#native.mergeGroups(groups, JSON.stringify(request), responses));
   }
 
   async mergeFacetHits(request: object, responses: ServerFacetHits[]): Promise<EngineResult> {

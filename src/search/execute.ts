@@ -131,6 +131,8 @@ export class SearchPipeline {
   ): Promise<SearchResponse> {
     const { local, network } = this.#parts;
     const uids = queries.map(({ indexUid }) => indexUid);
+    const { networkGroups } = given;
+    if (isGiven(networkGroups)) this.#checkDisplayed(uids, networkGroups.attribute);
     const { groupBy, ...plain } = this.#grouped(uids, given);
     const isGrouped = isGiven(groupBy);
     const federation = isGrouped ? { ...plain, ...bestHits(groupBy), groupBy } : plain;
@@ -153,13 +155,15 @@ export class SearchPipeline {
    */
   #grouped<T extends Groupable>(uids: readonly string[], given: T): ReturnType<typeof grouped<T>> {
     const search = grouped(given);
-    if (!isGiven(search.groupBy)) return search;
-    const { attribute } = search.groupBy;
+    if (isGiven(search.groupBy)) this.#checkDisplayed(uids, search.groupBy.attribute);
+    return search;
+  }
+
+  #checkDisplayed(uids: readonly string[], attribute: string): void {
     for (const uid of uids) {
       const displayed = this.#parts.settings(uid)?.displayedAttributes ?? null;
       if (!listed(displayed, attribute)) throw notDisplayed(attribute);
     }
-    return search;
   }
 
   facetSearch(

@@ -2,13 +2,14 @@
 import type { ApiError } from '../contract/errors.ts';
 import type { Federation } from '../contract/search.ts';
 import type { SettingsObject } from '../contract/settings.ts';
+import type { Grouping } from './groups.ts';
 
 /** The setting of the index here; null: it is not here. */
 export type Faceting = SettingsObject['faceting'] | null;
 
 export interface EngineMergeRequest {
   /** The kind of response to write. */
-  shape: 'federated' | 'search' | 'similar';
+  shape: 'federated' | 'search' | 'similar' | 'groups';
   /** In the order of the responses. */
   servers: {
     /** As shown in hits; null: this server has no name. */
@@ -31,6 +32,9 @@ export interface EngineMergeRequest {
   faceting?: Record<string, Faceting>;
   mergeFacets?: Federation['mergeFacets'] | undefined;
   showsMetadata?: boolean;
+
+  // For groups.
+  grouping?: Pick<Grouping, 'hits' | 'limit' | 'page' | 'facetsPer'>;
 
   // For a search.
   /** Limit of the index; hits after it are not shown. */

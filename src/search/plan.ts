@@ -86,6 +86,8 @@ export interface EngineFederatedRequest {
    * servers.
    */
   forMerging?: boolean | undefined;
+  /** The same, where the response becomes a `Page` that the engine merges itself. */
+  mergedHere?: boolean | undefined;
 }
 
 export interface EngineFederatedQuery extends EngineSearchRequest {
@@ -185,6 +187,7 @@ export function planFederated(
     | 'otherIndexes'
     | 'responseBytesMax'
     | 'forMerging'
+    | 'mergedHere'
     | 'firstPage'
     | 'keepsPage'
   >,

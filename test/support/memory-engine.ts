@@ -169,6 +169,8 @@ export class MemoryEngine implements NativeAddon {
 
   readFacetHits = this.readResponse;
   mergeResponses = this.readResponse;
+  mergeBest = this.readResponse;
+  mergeGroups = this.readResponse;
   mergeFacetHits = this.readResponse;
 
   async reorderPage(): Promise<never> {
@@ -178,6 +180,7 @@ export class MemoryEngine implements NativeAddon {
   findReferences = this.reorderPage;
   attachDocuments = this.reorderPage;
   writePage = this.reorderPage;
+  responseOfPage = this.reorderPage;
   dropPage(): void {}
 
   async federatedSearch(handles: number[], request: EngineText): Promise<EngineResult> {

@@ -109,14 +109,15 @@ Groups::Groups(const Federation& heads, const GroupBy& group, uint64_t response_
 
 Status Groups::Append(const std::vector<RankedHit>& best, std::string& out) {
   GANNET_RETURN_IF_ERROR(FindMatching());
-  if (std::any_of(queries_.begin(), queries_.end(),
-                  [](const Query& query) { return query.request.kind() == SearchKind::kHybrid; })) {
-    GANNET_ASSIGN_OR_RETURN(list_, Find(nullptr, kListedMax, false));
-  }
+  GANNET_RETURN_IF_ERROR(FindList());
   std::vector<Group> groups(best.size());
   Members all(indexes_.size());
   for (size_t i = 0; i < best.size(); ++i) {
-    Members& members = groups[i].members = MembersOf(best[i]);
+    const RankedHit& hit = best[i];
+    const index::Snapshot& snapshot = *heads_.queries[hit.query].snapshot;
+    Members& members = groups[i].members =
+        MembersOf(ValuesOf(snapshot, group_.attribute, hit.hit.docid));
+    members[queries_[hit.query].index].Add(hit.hit.docid);
     if (CountOf(members) < 2) continue;
     for (size_t index = 0; index < all.size(); ++index) all[index] |= members[index];
   }
@@ -139,6 +140,46 @@ Status Groups::Append(const std::vector<RankedHit>& best, std::string& out) {
     out += group.text;
     GANNET_RETURN_IF_ERROR(CheckResponseSize(out, response_bytes_max_));
   }
+  return Status::Ok();
+}
+
+Status Groups::AppendMembers(const FederatedRequest& request,
+                             const std::vector<std::vector<std::string>>& values, Page& page,
+                             std::vector<uint64_t>& totals) {
+  GANNET_RETURN_IF_ERROR(FindMatching());
+  GANNET_RETURN_IF_ERROR(FindList());
+  std::vector<Members> groups;
+  Members all(indexes_.size());
+  for (const auto& of_group : values) {
+    groups.push_back(MembersOf(of_group));
+    for (size_t index = 0; index < all.size(); ++index) all[index] |= groups.back()[index];
+  }
+  GANNET_RETURN_IF_ERROR(RankTogether(std::move(all)));
+  std::string source;
+  for (size_t i = 0; i < groups.size(); ++i) {
+    GANNET_ASSIGN_OR_RETURN(const Ranked ranked, Rank(groups[i], nullptr));
+    totals.push_back(ranked.total);
+    std::map<const SearchRun*, std::unique_ptr<HitWriter>> own;
+    auto& writers = ranked.own ? own : writers_;
+    for (const auto& [federation, hit] : ranked.hits) {
+      const FederatedQuery& query = federation->queries[hit.query];
+      std::unique_ptr<HitWriter>& writer = writers[query.run.get()];
+      if (!writer) writer = std::make_unique<HitWriter>(*query.run, false);
+      source.clear();
+      GANNET_RETURN_IF_ERROR(
+          AppendSource(query, hit, true, ",\"group\":" + std::to_string(i), source));
+      GANNET_RETURN_IF_ERROR(AppendHit(request, hit, source, *writer, page));
+    }
+  }
+  return Status::Ok();
+}
+
+// The list whose order groups follow, if ranks in it differ from those in a group.
+Status Groups::FindList() {
+  if (std::none_of(queries_.begin(), queries_.end(),
+                   [](const Query& query) { return query.request.kind() == SearchKind::kHybrid; }))
+    return Status::Ok();
+  GANNET_ASSIGN_OR_RETURN(list_, Find(nullptr, kListedMax, false));
   return Status::Ok();
 }
 
@@ -205,103 +246,87 @@ Status Groups::RankTogether(Members documents) {
   return Status::Ok();
 }
 
-// The documents that share a value with the best one, itself included.
-Groups::Members Groups::MembersOf(const RankedHit& best) const {
-  const std::vector<std::string> values =
-      ValuesOf(*heads_.queries[best.query].snapshot, group_.attribute, best.hit.docid);
+// The documents with one of the values.
+Groups::Members Groups::MembersOf(const std::vector<std::string>& values) const {
   Members members(indexes_.size());
   for (size_t i = 0; i < indexes_.size(); ++i) {
     indexes_[i].distinct->WithValuesInto(values, members[i]);
     members[i] &= indexes_[i].matching;
   }
-  members[queries_[best.query].index].Add(best.hit.docid);
   return members;
 }
 
-Status Groups::AppendGroup(const RankedHit& best, const Members& members, std::string& out) const {
-  const bool alone = CountOf(members) == 1;
-  out += "{\"value\":";
-  GANNET_RETURN_IF_ERROR(AppendValue(best, out));
-  std::unique_ptr<Found> own;
-  uint64_t total = 1;
-  if (!alone && together_ != nullptr) {
+Result<Groups::Ranked> Groups::Rank(const Members& members, const RankedHit* best) const {
+  Ranked ranked;
+  Members shown(indexes_.size());
+  if (best != nullptr) {
+    ranked.hits.emplace_back(&heads_, *best);
+    shown[queries_[best->query].index].Add(best->hit.docid);
+  }
+  ranked.total = ranked.hits.size();
+  if (CountOf(members) == ranked.total) return ranked;
+  if (together_ != nullptr) {
     Members counted = members;
     for (size_t i = 0; i < counted.size(); ++i) counted[i] &= candidates_[i];
-    total = CountOf(counted);
-  } else if (!alone) {
-    GANNET_ASSIGN_OR_RETURN(own, Find(&members, group_.hits, !plain()));
-    total = own->total;
+    ranked.total = std::max(ranked.total, CountOf(counted));
+  } else {
+    GANNET_ASSIGN_OR_RETURN(ranked.own, Find(&members, group_.hits, !plain()));
+    ranked.total = std::max(ranked.total, ranked.own->total);
   }
-  AppendNumber("totalHits", std::max<uint64_t>(total, 1), out);
-  out += ",\"hits\":[";
-  GANNET_RETURN_IF_ERROR(Write(heads_, {best}, out));
-  Members shown(indexes_.size());
-  shown[queries_[best.query].index].Add(best.hit.docid);
   // Hits after the end of the list follow as they are ranked among the documents of the groups.
-  for (const Found* found : {list_.get(), together_.get(), own.get()}) {
-    if (found == nullptr || alone) continue;
-    const std::vector<RankedHit> rest = Further(*found, members, shown);
-    if (rest.empty()) continue;
-    out += ',';
-    GANNET_RETURN_IF_ERROR(Write(found->federation, rest, out));
+  for (const Found* found : {list_.get(), together_.get(), ranked.own.get()}) {
+    if (found == nullptr) continue;
+    for (const RankedHit& hit : found->list->page) {
+      if (ranked.hits.size() >= group_.hits) break;
+      const size_t index = queries_[hit.query].index;
+      const DocId docid = hit.hit.docid;
+      if (shown[index].Contains(docid) || !members[index].Contains(docid)) continue;
+      shown[index].Add(docid);
+      ranked.hits.emplace_back(&found->federation, hit);
+    }
+  }
+  return ranked;
+}
+
+Status Groups::AppendGroup(const RankedHit& best, const Members& members, std::string& out) const {
+  out += "{\"value\":";
+  GANNET_RETURN_IF_ERROR(AppendShownValue(*heads_.queries[best.query].snapshot, group_.attribute,
+                                          best.hit.docid, out));
+  GANNET_ASSIGN_OR_RETURN(const Ranked ranked, Rank(members, &best));
+  AppendNumber("totalHits", ranked.total, out);
+  out += ",\"hits\":[";
+  std::map<const SearchRun*, std::unique_ptr<HitWriter>> own;
+  auto& writers = together_ != nullptr ? writers_ : own;
+  std::string source;
+  for (const auto& [federation, hit] : ranked.hits) {
+    if (&hit != &ranked.hits[0].second) out += ',';
+    const FederatedQuery& query = federation->queries[hit.query];
+    std::unique_ptr<HitWriter>& writer = writers[query.run.get()];
+    if (!writer) writer = std::make_unique<HitWriter>(*query.run, federation == &heads_);
+    source.clear();
+    if (!plain()) GANNET_RETURN_IF_ERROR(AppendSource(query, hit, false, {}, source));
+    GANNET_RETURN_IF_ERROR(writer->Append({hit.hit}, source, out));
+    GANNET_RETURN_IF_ERROR(CheckResponseSize(out, response_bytes_max_));
   }
   out += "]}";
   return Status::Ok();
 }
 
-// Appends hits. Groups that are ranked together are written by one thread.
-Status Groups::Write(const Federation& of, const std::vector<RankedHit>& hits,
-                     std::string& out) const {
-  std::map<const SearchRun*, std::unique_ptr<HitWriter>> own;
-  auto& writers = together_ != nullptr ? writers_ : own;
-  std::string source;
-  for (const RankedHit& hit : hits) {
-    if (&hit != &hits[0]) out += ',';
-    const FederatedQuery& query = of.queries[hit.query];
-    std::unique_ptr<HitWriter>& writer = writers[query.run.get()];
-    if (!writer) writer = std::make_unique<HitWriter>(*query.run, &of == &heads_);
-    source.clear();
-    if (!plain()) GANNET_RETURN_IF_ERROR(AppendSource(query, hit, false, source));
-    GANNET_RETURN_IF_ERROR(writer->Append({hit.hit}, source, out));
-    GANNET_RETURN_IF_ERROR(CheckResponseSize(out, response_bytes_max_));
-  }
-  return Status::Ok();
-}
-
-// The next hits of a group. shown: those before, the returned ones are added
-std::vector<RankedHit> Groups::Further(const Found& found, const Members& members,
-                                       Members& shown) const {
-  std::vector<RankedHit> hits;
-  uint64_t count = CountOf(shown);
-  for (const RankedHit& hit : found.list->page) {
-    if (count >= group_.hits) break;
-    const size_t index = queries_[hit.query].index;
-    const DocId docid = hit.hit.docid;
-    if (shown[index].Contains(docid) || !members[index].Contains(docid)) continue;
-    shown[index].Add(docid);
-    hits.push_back(hit);
-    ++count;
-  }
-  return hits;
-}
-
-// Appends the values of the document.
-Status Groups::AppendValue(const RankedHit& best, std::string& out) const {
-  const index::Snapshot& snapshot = *heads_.queries[best.query].snapshot;
+Status AppendShownValue(const index::Snapshot& snapshot, const std::string& attribute, DocId docid,
+                        std::string& out) {
   segment::RowCodec codec(snapshot.dictionary);
   std::vector<segment::RowField> fields;
-  GANNET_ASSIGN_OR_RETURN(const std::string_view row,
-                          codec.Expand(snapshot.FindRow(best.hit.docid)));
+  GANNET_ASSIGN_OR_RETURN(const std::string_view row, codec.Expand(snapshot.FindRow(docid)));
   if (!segment::ParseRow(row, fields)) return Status::Corruption("a stored document is damaged");
   const auto projection =
-      Projection::ForDocuments(std::vector<std::string>{group_.attribute}, *snapshot.fields);
+      Projection::ForDocuments(std::vector<std::string>{attribute}, *snapshot.fields);
   std::string document = "{";
   bool first = true;
   AppendProjected(fields, *snapshot.fields, projection, first, document);
   document += '}';
   const json::Value object = json::Value::Parse(document);
   ShownValues values;
-  values.CollectAt(object, group_.attribute);
+  values.CollectAt(object, attribute);
   values.Append(out);
   return Status::Ok();
 }

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -14,10 +15,16 @@
 #include "search/federation/merge.h"
 #include "search/federation/ranked_hits.h"
 #include "search/hits.h"
+#include "search/page.h"
 #include "search/request.h"
 #include "search/results/distinct.h"
 
 namespace gannet::search {
+
+// Appends the values of a document at a path as JSON: one value, the list of several, or null.
+// Corruption: the document is damaged.
+Status AppendShownValue(const index::Snapshot& snapshot, const std::string& attribute, DocId docid,
+                        std::string& out);
 
 // The groups of the hits of several queries, or of one. Threads: one owner; idle threads help to
 // rank the groups.
@@ -39,6 +46,14 @@ class Groups {
   // Corruption: a stored document is damaged. Invalid: as CheckResponseSize.
   Status Append(const std::vector<RankedHit>& best, std::string& out);
 
+  // Appends the hits of groups that other hits begin, in order.
+  // values  of each group, in the form of distinct_values.h
+  // totals  receives the number of hits of each group
+  // Corruption: a stored document is damaged. Invalid: as CheckResponseSize.
+  Status AppendMembers(const FederatedRequest& request,
+                       const std::vector<std::vector<std::string>>& values, Page& page,
+                       std::vector<uint64_t>& totals);
+
   // All candidates, without hits.
   Result<std::unique_ptr<Found>> Candidates() const { return Find(nullptr, 0, true); }
 
@@ -59,19 +74,25 @@ class Groups {
     std::string text;
     Status status = Status::Ok();
   };
+  // The hits of a group, and what borrows them.
+  struct Ranked {
+    uint64_t total = 0;
+    std::vector<std::pair<const Federation*, RankedHit>> hits;
+    std::unique_ptr<Found> own;  // if the group was ranked alone
+  };
 
   // Whether the queries are a search of one index.
   bool plain() const { return heads_.queries.size() == 1 && heads_.queries[0].uid.empty(); }
   Status FindMatching();
+  Status FindList();
   // within: null: all documents
   Result<std::unique_ptr<Found>> Find(const Members* within, uint64_t hits,
                                       bool needs_candidates) const;
   Status RankTogether(Members documents);
-  Members MembersOf(const RankedHit& best) const;
+  Members MembersOf(const std::vector<std::string>& values) const;
+  // best  null: all hits come from the lists
+  Result<Ranked> Rank(const Members& members, const RankedHit* best) const;
   Status AppendGroup(const RankedHit& best, const Members& members, std::string& out) const;
-  Status Write(const Federation& of, const std::vector<RankedHit>& hits, std::string& out) const;
-  std::vector<RankedHit> Further(const Found& found, const Members& members, Members& shown) const;
-  Status AppendValue(const RankedHit& best, std::string& out) const;
 
   const Federation& heads_;
   const GroupBy& group_;
@@ -83,6 +104,7 @@ class Groups {
   std::unique_ptr<Found> list_;
   std::unique_ptr<Found> together_;  // null: each group is ranked alone
   Members candidates_;               // of together_
+  // Writers for groups that are ranked together, which one thread writes.
   mutable std::map<const SearchRun*, std::unique_ptr<HitWriter>> writers_;
 };
 

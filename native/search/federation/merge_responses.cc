@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "base/json.h"
@@ -32,21 +33,30 @@ int CompareRanked(const ServerRankedHit& a, const ServerRankedHit& b) {
   return a.hit->position < b.hit->position ? -1 : a.hit->position > b.hit->position;
 }
 
-// The hits of one server, in its order.
+// Hits of one server, in its order.
 class ServerHits {
  public:
-  ServerHits(const std::vector<ServerHit>& hits, size_t server) : hits_(&hits), server_(server) {}
+  ServerHits(std::span<const ServerHit> hits, size_t server) : hits_(hits), server_(server) {}
 
   std::optional<ServerRankedHit> Next() {
-    if (at_ == hits_->size()) return std::nullopt;
-    return ServerRankedHit{&(*hits_)[at_++], server_};
+    if (at_ == hits_.size()) return std::nullopt;
+    return ServerRankedHit{&hits_[at_++], server_};
   }
 
  private:
-  const std::vector<ServerHit>* hits_;
+  std::span<const ServerHit> hits_;
   size_t server_;
   size_t at_ = 0;
 };
+
+// The hits of one group.
+std::span<const ServerHit> HitsOfGroup(const std::vector<ServerHit>& hits, uint64_t group) {
+  const auto of = [&](uint64_t number) {
+    return std::partition_point(hits.begin(), hits.end(),
+                                [&](const ServerHit& hit) { return hit.group < number; });
+  };
+  return {of(group), of(group + 1)};
+}
 
 // The hits merged so far; decides which of the following hits may be added. While documents move
 // between servers, some are on two.
@@ -128,7 +138,107 @@ class ResponseMerge {
     return Page::Finish(std::move(response_), request_["keepsPage"].boolean());
   }
 
+  // The first step of groups.
+  void MergeBest() {
+    WeighHalves();
+    MergeHits();
+  }
+
+  std::string GroupValues() const {
+    std::string out = "[";
+    for (const ServerRankedHit& best : page_) {
+      if (&best != &page_[0]) out += ',';
+      out += best.hit->group_values.empty() ? "[]" : best.hit->group_values;
+    }
+    return out + ']';
+  }
+
+  // The response with groups, of which `found` has the hits.
+  Result<SearchResponse> WriteGroups(ResponseMerge& found) {
+    found.WeighHalves();
+    std::string& out = response_.text;
+    out += '{';
+    if (request_["indexUid"].is_string()) {
+      out += "\"indexUid\":";
+      out += request_["indexUid"].text();
+      out += ',';
+    }
+    out += "\"hits\":[";
+    if (request_["query"].is_string()) AppendRequestMember("query", request_["query"], out_);
+    response_.head.processing_time_ms = Slowest() + found.Slowest();
+    AppendNumber("processingTimeMs", response_.head.processing_time_ms, out_);
+    out_ += ",\"groups\":[";
+    for (size_t i = 0; i < page_.size(); ++i) {
+      if (i > 0) out_ += ',';
+      GANNET_RETURN_IF_ERROR(AppendGroup(page_[i], i, found));
+    }
+    out_ += ']';
+    response_.head.total_hits = std::min(total_, total_max_);
+    AppendNumber("totalGroups", *response_.head.total_hits, out_);
+    const json::Value& grouping = request_["grouping"];
+    AppendNumber("page", grouping["page"].integer(1), out_);
+    AppendNumber("limit", grouping["limit"].integer(20), out_);
+    (grouping["facetsPer"].string() == "group" ? *this : found).AppendFacets(out_);
+    AppendRequestMember("remoteErrors", found.request_["remoteErrors"], out_);
+    AppendDegraded(LacksVector(), out_);
+    return response_.Write();
+  }
+
  private:
+  // The facets of a search of one index, or those by index.
+  void AppendFacets(std::string& out) const {
+    if (!request_["facetsOf"].is_string()) return AppendMergedFacets(request_, responses_, out);
+    const std::string& uid = request_["facetsOf"].string();
+    out += ',';
+    AppendFacetDistributions(MergeFacets(responses_, uid, request_["faceting"][uid]), out);
+  }
+
+  bool LacksVector() const {
+    return std::any_of(responses_.begin(), responses_.end(),
+                       [](const ServerResponse& one) { return one.lacks_vector; });
+  }
+
+  // best  its first hit, in the list of this object; the other hits are in `found`
+  Status AppendGroup(const ServerRankedHit& best, size_t number, const ResponseMerge& found) {
+    const uint64_t count = request_["grouping"]["hits"].integer(3);
+    Merged<ServerHits> merged;
+    uint64_t total = 0;
+    for (size_t i = 0; i < found.responses_.size(); ++i) {
+      const ServerResponse& response = found.responses_[i];
+      merged.Add(ServerHits(HitsOfGroup(response.hits, number), i));
+      if (number < response.group_totals.size()) total += response.group_totals[number];
+    }
+    const bool shows_origin = ShowsOrigin();
+    std::string hits;
+    AppendText(best, shows_origin, hits);
+    KeptHits kept(false);
+    for (uint64_t shown = 1;;) {
+      const auto hit = merged.Next();
+      if (!hit) break;
+      if (!best.hit->document.empty() && hit->hit->index_uid == best.hit->index_uid &&
+          hit->hit->document == best.hit->document) {
+        kept.AddValues(hit->hit->position, hit->hit->distinct);
+        continue;
+      }
+      if (!kept.Add(*hit->hit) || shown == count) continue;
+      hits += ',';
+      found.AppendText(*hit, shows_origin, hits);
+      GANNET_RETURN_IF_ERROR(
+          CheckResponseSize(hits, request_["responseBytesMax"].integer(UINT64_MAX)));
+      ++shown;
+    }
+    const std::string_view value = best.hit->group_value;
+    out_ += "{\"value\":";
+    out_ += value.empty() ? "null" : value;
+    AppendNumber("totalHits", std::max<uint64_t>(total - std::min(total, kept.refused()), 1), out_);
+    out_ += ",\"hits\":[";
+    out_ += hits;
+    out_ += "]}";
+    return CheckResponseSize(out_, request_["responseBytesMax"].integer(UINT64_MAX));
+  }
+
+  bool ShowsOrigin() const { return request_["showsOrigin"].boolean(true); }
+
   // Weighs the two halves of a hybrid search as the search of one server does.
   void WeighHalves() {
     const json::Value& halves = request_["halves"];
@@ -205,11 +315,7 @@ class ResponseMerge {
     AppendNumber("processingTimeMs", Slowest(), out_);
     AppendTotal(window_.requested, total_max_);
     AppendSemanticHitCount();
-    if (request_["facetsOf"].is_string()) {
-      const std::string& uid = request_["facetsOf"].string();
-      out_ += ',';
-      AppendFacetDistributions(MergeFacets(responses_, uid, request_["faceting"][uid]), out_);
-    }
+    if (request_["facetsOf"].is_string()) AppendFacets(out_);
     AppendRequestUid();
     if (request_["showsMetadata"].boolean() && !responses_.empty()) {
       out_ += ",\"metadata\":";
@@ -253,29 +359,29 @@ class ResponseMerge {
 
   // Appends the members before the hits, and the hits.
   Status AppendHits(std::string_view start, bool shows_origin) {
-    ResponseHead& head = response_.head;
     std::string& out = response_.text;
     out += start;
     out += "\"hits\":[";
     for (const ServerRankedHit& ranked : page_) {
       const ServerHit& hit = *ranked.hit;
       response_.BeginHit();
-      head.hit_documents.push_back(hit.document.empty()
-                                       ? std::string()
-                                       : std::string(hit.index_uid) + std::string(hit.document));
-      head.hit_spans.push_back(static_cast<uint32_t>(out.size()));
-      if (shows_origin) {
-        out += hit.text.substr(0, hit.source_begin);
-        AppendOrigin(ranked, out);
-        out += hit.text.substr(hit.source_end);
-      } else {
-        out += hit.text.substr(0, hit.member_begin);
-        out += hit.text.substr(hit.member_end);
-      }
-      head.hit_spans.push_back(static_cast<uint32_t>(out.size()));
+      AppendText(ranked, shows_origin, out);
       GANNET_RETURN_IF_ERROR(response_.EndHit(static_cast<uint32_t>(hit.position)));
     }
     return Status::Ok();
+  }
+
+  // Appends a hit of these responses.
+  void AppendText(const ServerRankedHit& ranked, bool shows_origin, std::string& out) const {
+    const ServerHit& hit = *ranked.hit;
+    if (shows_origin) {
+      out += hit.text.substr(0, hit.source_begin);
+      AppendOrigin(ranked, out);
+      out += hit.text.substr(hit.source_end);
+    } else {
+      out += hit.text.substr(0, hit.member_begin);
+      out += hit.text.substr(hit.member_end);
+    }
   }
 
   void AppendOrigin(const ServerRankedHit& ranked, std::string& out) const {
@@ -304,9 +410,7 @@ class ResponseMerge {
       });
       AppendNumber("semanticHitCount", static_cast<uint64_t>(count), out_);
     }
-    AppendDegraded(std::any_of(responses_.begin(), responses_.end(),
-                               [](const ServerResponse& one) { return one.lacks_vector; }),
-                   out_);
+    AppendDegraded(LacksVector(), out_);
   }
 
   void AppendQueryVectors() {
@@ -411,6 +515,42 @@ Result<SearchResponse> MergeResponses(std::string_view request,
   if (object["servers"].items().size() != responses.size())
     return Status::Internal("a response is missing");
   return ResponseMerge(object, responses).Run();
+}
+
+struct MergedGroups::State {
+  State(std::string text, std::vector<ServerResponse> best)
+      : request_text(std::move(text)),
+        request(json::Value::Parse(request_text)),
+        responses(std::move(best)),
+        merge(request, responses) {}
+
+  const std::string request_text;
+  const json::Value request;
+  std::vector<ServerResponse> responses;
+  ResponseMerge merge;
+};
+
+MergedGroups::MergedGroups(std::unique_ptr<State> state) : state_(std::move(state)) {}
+MergedGroups::~MergedGroups() = default;
+
+Result<std::unique_ptr<MergedGroups>> MergedGroups::Of(std::string request,
+                                                       std::vector<ServerResponse> best) {
+  auto state = std::make_unique<State>(std::move(request), std::move(best));
+  if (state->request["servers"].items().size() != state->responses.size())
+    return Status::Internal("a response is missing");
+  state->merge.MergeBest();
+  return std::unique_ptr<MergedGroups>(new MergedGroups(std::move(state)));
+}
+
+std::string MergedGroups::values() const { return state_->merge.GroupValues(); }
+
+Result<SearchResponse> MergedGroups::Write(std::string_view request,
+                                           std::vector<ServerResponse>& found) {
+  const json::Value object = json::Value::Parse(request);
+  if (object["servers"].items().size() != found.size())
+    return Status::Internal("a response is missing");
+  ResponseMerge merge(object, found);
+  return state_->merge.WriteGroups(merge);
 }
 
 }  // namespace gannet::search

@@ -21,4 +21,28 @@ namespace gannet::search {
 Result<SearchResponse> MergeResponses(std::string_view request,
                                       std::vector<ServerResponse>& responses);
 
+// The groups of a merged list. First their best hits are merged, then the hits that servers find
+// for these groups. Lifetime: the bytes of all responses live as long.
+class MergedGroups {
+ public:
+  // request  as for MergeResponses, of the best hits; it has the member `grouping`
+  static Result<std::unique_ptr<MergedGroups>> Of(std::string request,
+                                                  std::vector<ServerResponse> best);
+  ~MergedGroups();
+
+  // JSON list of what finds the hits of each group, which servers are asked for.
+  std::string values() const;
+
+  // The response to the search.
+  // request  as for MergeResponses, of the hits of groups
+  // found    responses with these hits; empty: no server was asked
+  Result<SearchResponse> Write(std::string_view request, std::vector<ServerResponse>& found);
+
+ private:
+  struct State;
+  explicit MergedGroups(std::unique_ptr<State> state);
+
+  std::unique_ptr<State> state_;
+};
+
 }  // namespace gannet::search

@@ -3,6 +3,18 @@
 #include <algorithm>
 
 namespace gannet::search {
+namespace {
+
+FederatedRequest::NetworkGroups NetworkGroupsFrom(const json::Value& object) {
+  FederatedRequest::NetworkGroups groups{GroupBy::FromJson(object), std::nullopt};
+  if (!object["values"].is_array()) return groups;
+  groups.values.emplace();
+  for (const json::Value& values : object["values"].items())
+    groups.values->push_back(values.Strings().value_or(std::vector<std::string>()));
+  return groups;
+}
+
+}  // namespace
 
 MergedWindow MergedWindow::FromJson(const json::Value& federation) {
   MergedWindow window;
@@ -31,6 +43,8 @@ FederatedRequest FederatedRequest::FromJson(const json::Value& object) {
   request.window = MergedWindow::FromJson(federation);
   if (federation["distinct"].is_string()) request.distinct = federation["distinct"].string();
   if (federation["groupBy"].is_object()) request.group = GroupBy::FromJson(federation["groupBy"]);
+  if (federation["networkGroups"].is_object())
+    request.network_groups = NetworkGroupsFrom(federation["networkGroups"]);
   for (const auto& [uid, list] : federation["facetsByIndex"].members())
     request.facets_by_index.push_back({uid, list.Strings()});
   const json::Value& merge = federation["mergeFacets"];
@@ -48,9 +62,10 @@ FederatedRequest FederatedRequest::FromJson(const json::Value& object) {
   request.other_indexes = object["otherIndexes"].Strings().value_or(std::vector<std::string>());
   const json::Value& first_page = object["firstPage"];
   if (!first_page.is_null()) request.first_page = first_page.integer();
-  request.for_merging = object["forMerging"].boolean(false);
+  request.merged_here = object["mergedHere"].boolean(false);
+  request.for_merging = request.merged_here || object["forMerging"].boolean(false);
   request.response_bytes_max = object["responseBytesMax"].integer(UINT64_MAX);
-  request.keeps_page = object["keepsPage"].boolean();
+  request.keeps_page = request.merged_here || object["keepsPage"].boolean();
   if (object["requestUid"].is_string()) request.request_uid = object["requestUid"].string();
   if (object["metadata"].is_array()) request.metadata = object["metadata"].text();
   return request;

@@ -40,6 +40,13 @@ struct FederatedRequest {
     std::optional<uint64_t> values_max;
   };
 
+  // Groups of a list that is merged from several servers. values: those of the groups whose hits
+  // are wanted, in the form of distinct_values.h; nullopt: hits are wanted with their values.
+  struct NetworkGroups {
+    GroupBy by;
+    std::optional<std::vector<std::vector<std::string>>> values;
+  };
+
   // REQUIRES: the text that the tree was read from lives as long as the request.
   static FederatedRequest FromJson(const json::Value& object);
 
@@ -54,6 +61,7 @@ struct FederatedRequest {
   MergedWindow window;
   std::optional<std::string> distinct;  // over all indexes
   std::optional<GroupBy> group;         // of the hits, which are distinct by its attribute
+  std::optional<NetworkGroups> network_groups;
   std::vector<Query> queries;
   std::vector<std::string> other_indexes;  // only their facet lists are checked
   std::vector<FacetList> facets_by_index;
@@ -62,7 +70,8 @@ struct FederatedRequest {
   std::optional<uint64_t> first_page;
   bool for_merging = false;  // the response will be merged with those of other servers
   uint64_t response_bytes_max = UINT64_MAX;
-  bool keeps_page = false;  // see SearchResponse
+  bool keeps_page = false;   // see SearchResponse
+  bool merged_here = false;  // `for_merging` by this process: see Page::sources
   std::optional<std::string> request_uid;
   std::string_view metadata;  // JSON; empty: none
 };

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/uuid.h"
 #include "search/response.h"
+#include "search/federation/distinct_values.h"
 #include "search/federation/groups.h"
 #include "search/federation/merge_keys.h"
 #include "search/hits.h"
@@ -17,19 +18,37 @@
 namespace gannet::search {
 namespace {
 
+// Appends the values of a hit that other servers look for in theirs.
+Status AppendGroup(const FederatedRequest& request, const Federation& federation,
+                   const RankedHit& hit, std::string& out) {
+  const std::string& attribute = request.network_groups->by.attribute;
+  const index::Snapshot& snapshot = *federation.queries[hit.query].snapshot;
+  out += ",\"group\":{\"value\":";
+  GANNET_RETURN_IF_ERROR(AppendShownValue(snapshot, attribute, hit.hit.docid, out));
+  out += ",\"values\":[";
+  bool first = true;
+  for (const std::string& value : ValuesOf(snapshot, attribute, hit.hit.docid)) {
+    if (!std::exchange(first, false)) out += ',';
+    AppendJsonString(out, value);
+  }
+  out += "]}";
+  return Status::Ok();
+}
+
 Status AppendPageHits(const FederatedRequest& request, const Federation& federation,
                       const std::vector<RankedHit>& hits, Page& page) {
   std::vector<std::unique_ptr<HitWriter>> writers(federation.queries.size());
-  std::string source;
+  std::string source, group;
   for (const RankedHit& hit : hits) {
     const FederatedQuery& query = federation.queries[hit.query];
     std::unique_ptr<HitWriter>& writer = writers[hit.query];
     if (!writer) writer = std::make_unique<HitWriter>(*query.run);
     source.clear();
-    GANNET_RETURN_IF_ERROR(AppendSource(query, hit, request.for_merging, source));
-    page.BeginHit();
-    GANNET_RETURN_IF_ERROR(writer->Append({hit.hit, hit.pin}, source, page.text));
-    GANNET_RETURN_IF_ERROR(page.EndHit(hit.query));
+    group.clear();
+    if (request.network_groups)
+      GANNET_RETURN_IF_ERROR(AppendGroup(request, federation, hit, group));
+    GANNET_RETURN_IF_ERROR(AppendSource(query, hit, request.for_merging, group, source));
+    GANNET_RETURN_IF_ERROR(AppendHit(request, hit, source, *writer, page));
   }
   return Status::Ok();
 }
@@ -82,15 +101,25 @@ uint64_t CutoffMsOf(const Federation& federation) {
 }  // namespace
 
 Status AppendSource(const FederatedQuery& query, const RankedHit& hit, bool for_merging,
-                    std::string& out) {
+                    std::string_view more, std::string& out) {
   out += "\"_federation\":{\"indexUid\":";
   AppendJsonString(out, query.uid);
   AppendNumber("queriesPosition", query.position, out);
   out += ",\"weightedRankingScore\":";
   AppendJsonFloat(out, hit.pin == nullptr ? hit.key->global : query.weight);
   if (for_merging) GANNET_RETURN_IF_ERROR(AppendMergeKeys(query, hit, out));
+  out += more;
   out += '}';
   return Status::Ok();
+}
+
+Status AppendHit(const FederatedRequest& request, const RankedHit& hit, const std::string& source,
+                 HitWriter& writer, Page& page) {
+  const std::string_view written = request.merged_here ? kSourceLeftOut : source;
+  page.BeginHit();
+  GANNET_RETURN_IF_ERROR(writer.Append({hit.hit, hit.pin}, written, page.text));
+  if (request.merged_here) page.sources.push_back(source.substr(kSourceName.size()));
+  return page.EndHit(hit.query);
 }
 
 Result<SearchResponse> WriteFederatedResponse(const FederatedRequest& request,
@@ -145,6 +174,33 @@ Result<SearchResponse> WriteFederatedGroups(const FederatedRequest& request,
   GANNET_RETURN_IF_ERROR(CheckResponseSize(out, request.response_bytes_max));
   GANNET_RETURN_IF_ERROR(HealthOf(federation));
   return SearchResponse{std::move(out), std::move(head)};
+}
+
+Result<SearchResponse> WriteGroupMembers(const FederatedRequest& request,
+                                         const Federation& federation, const Caller& caller) {
+  Groups groups(federation, request.network_groups->by, request.response_bytes_max);
+  Page page(request.response_bytes_max);
+  std::vector<uint64_t> totals;
+  page.text += "{\"hits\":[";
+  GANNET_RETURN_IF_ERROR(
+      groups.AppendMembers(request, *request.network_groups->values, page, totals));
+  std::string& out = page.rest;
+  AppendNumber("totalHits", page.hit_count(), out);
+  out += ",\"groupTotals\":[";
+  for (const uint64_t& total : totals) {
+    if (&total != &totals[0]) out += ',';
+    AppendJsonNumber(out, total);
+  }
+  out += ']';
+  if (!request.facets_by_index.empty()) {
+    GANNET_ASSIGN_OR_RETURN(const auto all, groups.Candidates());
+    GANNET_ASSIGN_OR_RETURN(const FacetsByIndex facets, CountFacets(request, all->federation));
+    AppendFacets(request, facets, out);
+  }
+  SetTimes(caller, CutoffMsOf(federation), page.head);
+  AppendNumber("processingTimeMs", page.head.processing_time_ms, out);
+  GANNET_RETURN_IF_ERROR(HealthOf(federation));
+  return Page::Finish(std::move(page), request.keeps_page);
 }
 
 }  // namespace gannet::search

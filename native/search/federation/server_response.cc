@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <memory>
 
 #include "base/json_reader.h"
 #include "base/utf8.h"
@@ -34,6 +35,7 @@ class ResponseReader {
   }
 
   void ReadFederated(std::string_view body, ServerResponse& out);
+  void ReadOwn(const Page& page, ServerResponse& out);
   std::vector<FacetValue> ReadFacetHits(std::string_view body);
 
   Status status() const {
@@ -76,6 +78,7 @@ class ResponseReader {
   void ReadMember(std::string_view name, std::string_view value, ServerResponse& out);
   void ReadHit(std::string_view text, ServerResponse& out);
   void ReadSource(std::string_view source, ServerHit& hit, std::deque<SortValue>& sort_values);
+  void ReadGroup(std::string_view object, ServerHit& hit);
   void ReadPart(std::string_view json, ServerHit& hit, std::deque<SortValue>& sort_values);
   std::vector<std::string_view> Strings(std::string_view array, const char* otherwise);
   FurtherHit ReadFurther(std::string_view array);
@@ -133,6 +136,26 @@ void ResponseReader::ReadFederated(std::string_view body, ServerResponse& out) {
   if (!has_hits || !has_total) Fail("no response to a federated search");
 }
 
+// The members behind the hits have the form in which other servers send them.
+void ResponseReader::ReadOwn(const Page& page, ServerResponse& out) {
+  for (size_t i = 0; i < page.hit_count(); ++i) {
+    ServerHit& hit = out.hits.emplace_back();
+    hit.text = page.hit_text(i);
+    hit.source_end = hit.member_end = hit.text.size() - 1;
+    hit.source_begin = hit.source_end - (kSourceLeftOut.size() - kSourceName.size());
+    hit.member_begin = hit.member_end - kSourceLeftOut.size();
+    if (hit.text[hit.member_begin - 1] == ',') --hit.member_begin;
+    ReadSource(page.sources[i], hit, out.sort_values);
+  }
+  Members(page.rest, [&](std::string_view name, std::string_view value) {
+    if (name == "estimatedTotalHits" || name == "totalHits") {
+      out.total = Count(value);
+    } else {
+      ReadMember(name, value, out);
+    }
+  });
+}
+
 void ResponseReader::ReadMember(std::string_view name, std::string_view value,
                                 ServerResponse& out) {
   if (name == "processingTimeMs") {
@@ -141,6 +164,10 @@ void ResponseReader::ReadMember(std::string_view name, std::string_view value,
     out.further.emplace();
     Elements(value, "no keys of a hit",
              [&](std::string_view hit) { out.further->push_back(ReadFurther(hit)); });
+  } else if (name == "groupTotals") {
+    out.group_totals.clear();
+    Elements(value, "no totals of groups",
+             [&](std::string_view total) { out.group_totals.push_back(Count(total)); });
   } else if (name == "semanticHitCount") {
     out.has_vectors = true;
   } else if (name == "degraded") {
@@ -208,6 +235,10 @@ void ResponseReader::ReadSource(std::string_view source, ServerHit& hit,
       if (Is(value, Kind::kString, kOtherwise)) hit.document = value;
     } else if (name == "fused") {
       hit.fused = value == "true";
+    } else if (name == "group" && KindOf(value) == Kind::kNumber) {
+      hit.group = Count(value);
+    } else if (name == "group") {
+      ReadGroup(value, hit);
     } else if (name == "distinctKeys") {
       hit.distinct = Strings(value, kOtherwise);
     } else if (name == "weightedScoreValues") {
@@ -217,6 +248,14 @@ void ResponseReader::ReadSource(std::string_view source, ServerHit& hit,
     }
   });
   if (hit.index_uid.empty() || !has_position || hit.score.empty() || !has_parts) Fail(kOtherwise);
+}
+
+void ResponseReader::ReadGroup(std::string_view object, ServerHit& hit) {
+  Members(object, [&](std::string_view name, std::string_view value) {
+    if (name == "value") hit.group_value = value;
+    if (name == "values" && Is(value, Kind::kArray, "no values of a group"))
+      hit.group_values = value;
+  });
 }
 
 void ResponseReader::ReadPart(std::string_view json, ServerHit& hit,
@@ -336,6 +375,19 @@ Result<ServerResponse> ServerResponse::Read(std::string_view body) {
   ResponseReader reader;
   if (reader.Accepts(body)) reader.ReadFederated(Trimmed(body), response);
   GANNET_RETURN_IF_ERROR(reader.status());
+  return response;
+}
+
+Result<ServerResponse> ServerResponse::Of(Page page) {
+  ServerResponse response;
+  // As an object.
+  page.rest[0] = '{';
+  page.rest += '}';
+  auto own = std::make_unique<const Page>(std::move(page));
+  ResponseReader reader;
+  reader.ReadOwn(*own, response);
+  GANNET_RETURN_IF_ERROR(reader.status());
+  response.own = std::move(own);
   return response;
 }
 

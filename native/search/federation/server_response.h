@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "search/page.h"
 #include "search/ranking/score_key.h"
 #include "search/results/facet_counts.h"
 
@@ -33,6 +35,9 @@ struct ServerHit {
   ScoreKey key;               // what the hit is compared by
   std::string_view document;  // identifies the document on all servers; empty: not sent
   std::vector<std::string_view> distinct;  // each identifies a value of the distinct attribute
+  uint64_t group = 0;                      // the number of its group, among those asked for
+  std::string_view group_value;            // JSON of the values that its group has; empty: not sent
+  std::string_view group_values;           // a list of what finds the hits of its group
 
   bool by_vector() const;
 };
@@ -49,7 +54,8 @@ struct ServerFacets {
   std::optional<uint64_t> candidates;  // number of documents counted
 };
 
-// A response to a federated search. Lifetime: borrows the bytes that it was read from.
+// A response to a federated search. Lifetime: borrows the bytes that it was read from, unless it is
+// that of this server.
 struct ServerResponse {
   ServerResponse() = default;
   ServerResponse(const ServerResponse&) = delete;  // keys point to sort_values
@@ -59,6 +65,10 @@ struct ServerResponse {
   // Invalid: it is not a response, or lacks what merging needs.
   static Result<ServerResponse> Read(std::string_view body);
 
+  // The response of this server, whose hits are taken as they are.
+  // page  of a federated search that is `mergedHere`
+  static Result<ServerResponse> Of(Page page);
+
   std::vector<ServerHit> hits;
   uint64_t processing_ms = 0;
   uint64_t total = 0;
@@ -67,8 +77,10 @@ struct ServerResponse {
   bool lacks_vector = false;                                         // some query had to do without
   std::vector<std::pair<uint64_t, std::string_view>> query_vectors;  // by position of the query
   std::vector<ServerFacets> facets;
+  std::vector<uint64_t> group_totals;      // the number of hits of each group asked for
   std::vector<std::string_view> metadata;  // JSON objects, in the order of the queries
   std::deque<SortValue> sort_values;       // values that keys point to
+  std::unique_ptr<const Page> own;         // of this server; else null
 };
 
 // The values in a response to a facet search. Invalid: as ServerResponse::Read.

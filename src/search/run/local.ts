@@ -46,6 +46,8 @@ export interface RunOptions {
    * Hits of a federated search, or values of a facet, will be merged with those of other servers.
    */
   forMerging?: boolean;
+  /** They are merged by this server: the response is a page. */
+  mergedHere?: boolean;
   /** The hits of the first page, where the window begins there but spans several pages. */
   firstPage?: number | undefined;
   /** Responses are changed before they are written. */
@@ -409,7 +411,7 @@ export class LocalSearch {
     queries: readonly MultiSearchQuery[],
     federation: Federation,
     caller: SearchCaller,
-    { forMerging, firstPage, keepsPage }: RunOptions,
+    { forMerging, mergedHere, firstPage, keepsPage }: RunOptions,
   ): Promise<SearchResponse> {
     const vectors = await this.#vectorsOf(permit, queries);
     const entries = queries.map(({ indexUid }, position) => this.#entryOfQuery(indexUid, position));
@@ -424,7 +426,7 @@ export class LocalSearch {
     const { responseBytes: responseBytesMax } = this.#limits;
     const more = {
       ...{ requestUid: uuidV7(), responseBytesMax, otherIndexes },
-      ...{ metadata, keepsPage, forMerging, firstPage },
+      ...{ metadata, keepsPage, forMerging, mergedHere, firstPage },
     };
     const request = planFederated(federation, queries, this.#features(), more, vectors);
     const held: SearchedHandle[] = [];

@@ -18,14 +18,7 @@ import { isGiven } from '../../contract/settings/setting.ts';
 import type { EngineResult } from '../../engine/native.ts';
 import type { ResponseMerger, ServerResponse } from '../../engine/response-merger.ts';
 import type { Asker, FanOut, RemoteQuestion } from '../../network/fan-out.ts';
-import {
-  among,
-  bestHits,
-  groupedSearch,
-  type GroupedLists,
-  type Grouping,
-  showing,
-} from '../groups.ts';
+import { bestHits, type Grouping } from '../groups.ts';
 import type { SearchResponse } from '../response.ts';
 import type { EngineFacetMergeRequest, EngineMergeRequest, Faceting } from '../merge-request.ts';
 import type { NetworkDocuments } from '../network-documents.ts';
@@ -230,7 +223,9 @@ export class NetworkSearch {
     const { groupBy } = federation;
     if (asksOthers(queries)) {
       return isGiven(groupBy)
-        ? this.#federatedGroups(queries, federation, groupBy as Grouping, caller)
+        ? this.#holding(caller, (holding) =>
+            this.#federatedGroups(queries, federation, groupBy as Grouping, holding),
+          )
         : this.#holding(caller, (holding) =>
             this.#federated(queries, federation, holding, options.keepsPage),
           );
@@ -239,9 +234,11 @@ export class NetworkSearch {
       query,
       position: query.federationOptions?.queryPosition ?? n,
     }));
+    const { firstPage } = caller;
     return this.#scored(positioned, federation, caller, {
       ...options,
-      firstPage: caller.firstPage,
+      firstPage,
+      forMerging: true,
     });
   }
 
@@ -271,38 +268,62 @@ export class NetworkSearch {
     queries: readonly MultiSearchQuery[],
     { facetsByIndex, mergeFacets }: Federation,
     grouping: Grouping,
-    caller: SearchCaller,
+    caller: Holding,
   ): Promise<SearchResponse> {
-    const facets = {
-      ...(facetsByIndex !== undefined && { facetsByIndex }),
-      ...(mergeFacets !== undefined && { mergeFacets }),
+    const uids = Object.keys(facetsByIndex ?? {});
+    const merging = {
+      faceting: Object.fromEntries(uids.map((uid) => [uid, this.#facetingOf(uid)])),
+      mergeFacets,
     };
-    const run = (some: readonly MultiSearchQuery[], federation: Federation) =>
-      this.#holding(caller, (holding) => this.#federated(some, federation, holding));
-    return this.#groups(grouping, caller, {
-      hasFacets: Object.keys(facetsByIndex ?? {}).length > 0,
-      isHybrid: queries.some((query) => searchKind(query) === 'hybrid'),
-      best: (withFacets) =>
-        run(
-          queries.map((query) => showing(query, grouping.attribute)),
-          { ...bestHits(grouping), ...(withFacets && facets) },
-        ),
-      among: (condition) =>
-        run(
-          queries.map((query) => among(query, condition)),
-          { page: 1, hitsPerPage: grouping.hits },
-        ),
-      facets: () => run(queries, { page: 1, hitsPerPage: 0, ...facets }),
-      start: ['"hits":[]'],
-      facetMembers: ['facetsByIndex', 'facetDistribution', 'facetStats'],
-    });
+    const facets = isGiven(facetsByIndex) ? { facetsByIndex } : {};
+    return this.#groups(queries, facets, grouping, merging, caller);
   }
 
-  /** Few of the searches of a page of groups run concurrently. */
-  #groups(grouping: Grouping, caller: SearchCaller, lists: GroupedLists): Promise<SearchResponse> {
-    const { limits } = this.#services;
-    return groupedSearch(grouping, lists, limits, (count, run) =>
-      severally(count, AT_ONCE, limits, caller, run),
+  /**
+   * The groups of a merged list: one search of each server for their best hits, then one for the
+   * hits of all of them.
+   * @param facets of the federation
+   */
+  async #groups(
+    queries: readonly MultiSearchQuery[],
+    facets: Pick<Federation, 'facetsByIndex'>,
+    grouping: Grouping,
+    merging: Partial<EngineMergeRequest>,
+    caller: Holding,
+  ): Promise<SearchResponse> {
+    const { merger } = this.#services;
+    const { attribute, hits, facetsPer } = grouping;
+    const window = bestHits(grouping);
+    const of = { attribute, hits };
+    const first = await this.#ask(
+      queries,
+      { ...window, ...(facetsPer === 'group' && facets), networkGroups: of },
+      caller,
+    );
+    const about = {
+      shape: 'groups' as const,
+      ...merging,
+      window: windowOf(window),
+      distinctAcrossQueries: true,
+      grouping,
+    };
+    const best = await merger.mergeBest({ ...first.about, ...about }, first.responses);
+    const values = JSON.parse(best.values) as string[][];
+    const counted = facetsPer === 'document' ? facets : {};
+    const isComplete =
+      values.every(({ length }) => length === 0) && !isGiven(counted.facetsByIndex);
+    const rest: RemoteParts = isComplete
+      ? { responses: [], about: { ...first.about, servers: [], remoteErrors: {} } }
+      : await this.#ask(
+          queries,
+          { ...window, ...counted, networkGroups: { ...of, values } },
+          caller,
+        );
+    const remoteErrors = { ...rest.about.remoteErrors, ...first.about.remoteErrors };
+    return merger.mergeGroups(
+      best.groups,
+      { ...rest.about, ...about, remoteErrors },
+      rest.responses,
     );
   }
 
@@ -345,66 +366,56 @@ export class NetworkSearch {
     return response!;
   }
 
-  /** One search of the whole network, whose response may have groups. */
-  async #list(
+  /** One search of the whole network, with the response of a search of one index. */
+  #list(
     uid: string,
     { groupBy, ...params }: SearchRequest,
     caller: SearchCaller,
     shown: WholeOptions,
   ): Promise<SearchResponse> {
-    const run = (query: SearchRequest, options = shown) =>
-      this.#holding(caller, (holding) => this.#whole(uid, query, holding, options));
-    if (!isGiven(groupBy)) return run(params);
-    const apart = { ...shown, keepsPage: false };
-    const grouping = groupBy as Grouping;
-    const { facets, ...base } = await this.#search.embeddedOrWords(uid, params);
-    return this.#groups(grouping, caller, {
-      hasFacets: (facets ?? []).length > 0,
-      isHybrid: searchKind(base) === 'hybrid',
-      best: (withFacets) => {
-        const query = { ...showing(base, grouping.attribute), ...bestHits(grouping) };
-        return run(withFacets ? { ...query, facets: facets! } : query, apart);
-      },
-      among: (condition) =>
-        run({ ...among(base, condition), page: 1, hitsPerPage: grouping.hits }, apart),
-      facets: () => run({ ...base, facets: facets!, page: 1, hitsPerPage: 0 }, apart),
-      start: [
-        ...(shown.shownUid === undefined ? [] : [`"indexUid":${JSON.stringify(shown.shownUid)}`]),
-        `"hits":[],"query":${JSON.stringify(base.q ?? '')}`,
-      ],
-      facetMembers: ['facetDistribution', 'facetStats'],
+    return this.#holding(caller, (holding) => {
+      const grouping = isGiven(groupBy) ? (groupBy as Grouping) : null;
+      return this.#whole(uid, params, grouping, holding, shown);
     });
   }
 
-  /** One search of the whole network, with the response of a search of one index. */
   async #whole(
     uid: string,
     params: SearchRequest,
+    grouping: Grouping | null,
     caller: Holding,
     { shownUid, hidesOrigin = false, keepsPage }: WholeOptions,
   ): Promise<SearchResponse> {
     // Pins are for one index; a merged list has none.
     const { pins: _, ...unpinned } = params as SearchRequest & { pins?: unknown };
-    const made = await this.#search.embedded(uid, unpinned);
+    const made =
+      grouping === null
+        ? await this.#search.embedded(uid, unpinned)
+        : await this.#search.embeddedOrWords(uid, unpinned);
     const { offset, limit, page, hitsPerPage, facets, ...query } = made;
     const hasFacets = (facets ?? []).length > 0;
-    const federation: Federation = {
-      ...((page ?? hitsPerPage ?? null) === null
-        ? { offset: offset ?? 0, limit: limit ?? LIMIT_DEFAULT }
-        : { page: page ?? 1, hitsPerPage: hitsPerPage ?? LIMIT_DEFAULT }),
-      ...(hasFacets ? { facetsByIndex: { [uid]: facets! } } : {}),
-    };
+    const faceted: Federation = hasFacets ? { facetsByIndex: { [uid]: facets! } } : {};
     const queries = [{ ...query, indexUid: uid, useNetwork: true }];
-    const { about, responses } = await this.#ask(queries, federation, caller);
-    const merging: EngineMergeRequest = {
-      ...{ ...about, shape: 'search', window: windowOf(federation) },
+    const merging = {
       ...{ totalMax: this.#totalMaxOf(uid), indexUid: shownUid, query: query.q ?? '' },
       ...(hasFacets ? { facetsOf: uid, faceting: { [uid]: this.#facetingOf(uid) } } : {}),
       ...{ halves: halvesOf(query), showsMetadata: caller.includeMetadata },
       showsOrigin: !hidesOrigin,
       keepsPage,
     };
-    return this.#services.merger.merge(merging, responses, caller.signal);
+    if (grouping !== null) return this.#groups(queries, faceted, grouping, merging, caller);
+    const federation: Federation = {
+      ...((page ?? hitsPerPage ?? null) === null
+        ? { offset: offset ?? 0, limit: limit ?? LIMIT_DEFAULT }
+        : { page: page ?? 1, hitsPerPage: hitsPerPage ?? LIMIT_DEFAULT }),
+      ...faceted,
+    };
+    const { about, responses } = await this.#ask(queries, federation, caller);
+    return this.#services.merger.merge(
+      { ...about, shape: 'search', window: windowOf(federation), ...merging },
+      responses,
+      caller.signal,
+    );
   }
 
   /** Queries this server and others concurrently. */
@@ -415,11 +426,12 @@ export class NetworkSearch {
   ): Promise<RemoteParts> {
     const { fanOut, merger, limits } = this.#services;
     const { here, elsewhere, whole } = partition(queries, fanOut);
-    const { facetsByIndex, distinct } = federation;
+    const { facetsByIndex, distinct, networkGroups } = federation;
     const inner: Federation = {
       ...wholeList(federation),
       ...(facetsByIndex === undefined ? {} : { facetsByIndex }),
       ...(distinct === undefined ? {} : { distinct }),
+      ...(networkGroups === undefined ? {} : { networkGroups }),
     };
     const isHybrid = queries.some((query) => searchKind(query) === 'hybrid');
     const firstPage = isHybrid ? firstPageOf(federation) : undefined;
@@ -444,8 +456,8 @@ export class NetworkSearch {
         here.length === 0
           ? null
           : () =>
-              this.#scored(here, inner, caller, { firstPage }).then(({ bytes }) =>
-                merger.read(bytes),
+              this.#scored(here, inner, caller, { firstPage, mergedHere: true }).then(({ page }) =>
+                page!.forMerging(),
               ),
         questions,
         merger.read,
@@ -474,7 +486,7 @@ export class NetworkSearch {
     positioned: readonly PositionedQuery[],
     federation: Federation,
     caller: SearchCaller,
-    options: RunOptions = {},
+    options: RunOptions,
   ): Promise<SearchResponse> {
     const queries = positioned.map(({ query, position }) => {
       const { useNetwork: _, federationOptions, ...plain } = query;
@@ -482,10 +494,7 @@ export class NetworkSearch {
       return { ...plain, federationOptions: { ...options, queryPosition: position } };
     });
     try {
-      return await this.#search.federated(queries, federation, caller, {
-        ...options,
-        forMerging: true,
-      });
+      return await this.#search.federated(queries, federation, caller, options);
     } catch (error) {
       throw atPosition(error, positioned);
     }

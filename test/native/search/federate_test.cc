@@ -17,6 +17,8 @@
 #include "index/evaluate_filter.h"
 #include "indexing/job.h"
 #include "search/execute.h"
+#include "search/federation/merge_responses.h"
+#include "search/page.h"
 
 namespace gannet::search {
 namespace {
@@ -595,6 +597,53 @@ TEST(FederatedSearchForMerging, SendsAllDistinctValuesThatTotalsOfPagesCount) {
     }
     EXPECT_EQ(values.size(), known.size());
     EXPECT_LE(known.size() + without, body["totalHits"].integer());
+  }
+}
+
+// The members of a merged response that do not differ each time.
+std::vector<std::string> MembersOf(const Result<SearchResponse>& merged) {
+  std::vector<std::string> members;
+  EXPECT_TRUE(merged.ok()) << merged.status().message();
+  if (!merged.ok()) return members;
+  const json::Value body = json::Value::Parse(merged->body);
+  for (const auto& [name, value] : body.members()) {
+    if (name == "requestUid" || name == "processingTimeMs") continue;
+    members.push_back(name + ":" + std::string(value.text()));
+  }
+  return members;
+}
+
+TEST(FederatedSearchForMerging, IsMergedHereAsByAnotherServer) {
+  RandomSearches random(TestSeed() + 4);
+  for (int round = 0; round < 30; ++round) {
+    Fixture fixture;
+    random.Fill(fixture);
+    auto queries = random.Queries(fixture, true);
+    const bool sorts = random.Below(2) == 0;
+    for (Query& query : queries) {
+      if (sorts) query.parameters += R"(,"sort":["year:desc"])";
+      if (random.Below(3) == 0) query.parameters += R"(,"distinct":"tags")";
+      if (random.Below(4) == 0) query.parameters += R"(,"attributesToRetrieve":[])";
+    }
+    const std::string federation =
+        std::string(random.Below(2) == 0 ? R"("limit":9)" : R"("page":1,"hitsPerPage":9)") +
+        R"(,"facetsByIndex":{"i0":["tags","year"]})";
+    const std::string more = R"(,"metadata":[{"queryUid":"u"}])";
+    for (const std::string shape : {"federated", "search"}) {
+      const auto sent = fixture.FederateWhole(federation, queries, kForMerging + more);
+      const auto here = fixture.FederateWhole(federation, queries, R"(,"mergedHere":true)" + more);
+      ASSERT_TRUE(sent.ok());
+      ASSERT_TRUE(here.ok());
+      EXPECT_EQ(here->body, "");
+      const std::string request =
+          R"({"shape":")" + shape +
+          R"(","servers":[{"name":"s","isHere":true,"positions":[0]}],"window":{"offset":1,)"
+          R"("limit":6},"faceting":{"i0":null},"facetsOf":"i0","showsMetadata":true})";
+      std::vector<ServerResponse> read, own;
+      read.push_back(std::move(*ServerResponse::Read(sent->body)));
+      own.push_back(std::move(*ServerResponse::Of(std::move(*here->page))));
+      EXPECT_EQ(MembersOf(MergeResponses(request, own)), MembersOf(MergeResponses(request, read)));
+    }
   }
 }
 
