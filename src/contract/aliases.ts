@@ -18,6 +18,8 @@ export interface Alias {
 
 export const PUT_ALIAS = object({
   indexUid: indexUid({
+    title: 'Index',
+    description: 'Uid of the index.',
     'x-code': 'invalid_alias_index_uid',
     'x-missing-code': 'missing_alias_index_uid',
   }),

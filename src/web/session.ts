@@ -9,6 +9,7 @@ const STORED_KEY = 'gannet-key';
 const RIGHTS = {
   search: 'search',
   indexes: 'indexes.get',
+  aliases: 'aliases.get',
   stats: 'stats.get',
   settings: 'settings.update',
   tasks: 'tasks.get',

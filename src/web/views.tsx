@@ -1,6 +1,7 @@
 /** All views of the page, in the order of the side bar. */
 import type { IconName } from './parts/icon-paths.ts';
 import type { Right } from './session.ts';
+import { AliasesView } from './views/aliases.tsx';
 import { AnalyticsView } from './views/analytics.tsx';
 import { ChatView } from './views/chat.tsx';
 import { DocumentsView } from './views/documents.tsx';
@@ -72,6 +73,15 @@ export const VIEWS: readonly View[] = [
     isFirst: true,
     rights: ['indexes'],
     show: (uid) => <DocumentsView uid={uid} />,
+  },
+  {
+    name: 'aliases',
+    title: 'Aliases',
+    about: 'Further names of indexes',
+    group: 'Data',
+    icon: 'link',
+    rights: ['aliases'],
+    show: () => <AliasesView />,
   },
   {
     name: 'settings',

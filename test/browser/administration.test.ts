@@ -667,6 +667,28 @@ describe('The page, for administrators, in a browser', function () {
     }
   });
 
+  it('creates aliases, points them at another index, and deletes them', async () => {
+    for (const uid of ['spring', 'autumn']) {
+      await stage.server.finish('POST', '/indexes', { body: { uid } });
+    }
+    await open('aliases', 'Aliases');
+    await button('Create an alias').click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Alias').fill('live');
+    await dialog.getByLabel('Index', { exact: true }).fill('spring');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await button('Edit live').click();
+    await dialog.getByLabel('Index', { exact: true }).fill('autumn');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('link', { name: 'autumn' }).waitFor();
+    const [alias] = (await get('/aliases')).results;
+    assert.deepEqual([alias.alias, alias.indexUid], ['live', 'autumn']);
+    await button('Delete live').click();
+    await page.getByLabel('Type live to continue').fill('live');
+    await button('Delete the alias').click();
+    await page.getByText('There is no alias yet').waitFor();
+  });
+
   it('creates, edits and deletes webhooks', async () => {
     await open('webhooks', 'Webhooks');
     await button('Create a webhook').click();
