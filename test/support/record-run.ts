@@ -48,6 +48,11 @@ export const CAMPAIGNS = {
     command: 'npm run fuzz -- --seconds 600',
     finds: 'a crash or undefined behaviour of a parser of the engine',
   },
+  access: {
+    counts: 'decisions on access',
+    command: 'GANNET_CASES=1000000 npx mocha test/unit/auth/access-cases.test.ts',
+    finds: 'a key or token that may do more or less than its record says',
+  },
   soak: {
     counts: 'minutes of mixed load',
     command: 'npm run test:soak',
