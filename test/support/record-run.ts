@@ -50,8 +50,8 @@ export const CAMPAIGNS = {
   },
   access: {
     counts: 'decisions on access',
-    command: 'GANNET_CASES=1000000 npx mocha test/unit/auth/access-cases.test.ts',
-    finds: 'a key or token that may do more or less than its record says',
+    command: 'npm run test:access',
+    finds: 'a key or token with other rights than its record says',
   },
   soak: {
     counts: 'minutes of mixed load',

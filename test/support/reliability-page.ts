@@ -30,7 +30,7 @@ export function reliabilityPage(runs: readonly Recorded[]): string {
   const campaigns = Object.keys(CAMPAIGNS) as Campaign[];
   return `# Reliability
 
-\`npm run reliability\` writes this page from \`${RECORD_FILE}\`, to which long runs append. Only recorded runs that found nothing count; a run that finds a fault ends, and the fault gets a line in [faults.md](internals/faults.md), with the test that found it. [Tests](internals/testing.md) describes the campaigns, [promises](promises.md) what they hold.
+\`npm run reliability\` writes this page from \`${RECORD_FILE}\`, to which long runs append. A run that finds a fault is not counted; the fault gets a line in [faults.md](internals/faults.md). [Tests](internals/testing.md) describes the campaigns, [promises](promises.md) what they hold.
 
 | Counted | Total, runs | Last run | Looks for | Command |
 |---|--:|---|---|---|
@@ -40,6 +40,6 @@ The newest seeds:
 
 ${seedsOf(runs).join('\n')}
 
-To add a run: \`GANNET_RECORD=1 COMMAND && npm run reliability\`. A \`+\` after a commit means that files were changed.
+Add one: \`GANNET_RECORD=1 COMMAND && npm run reliability\`. A commit with \`+\` had changed files.
 `;
 }

@@ -1,8 +1,6 @@
 /**
  * Random keys and tenant tokens, which change while they are used, against a plain reading of their
- * records.
- *
- *   GANNET_CASES=1000000 npx mocha test/unit/auth/access-cases.test.ts
+ * records: `npm run test:access` for a million decisions.
  */
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
@@ -58,8 +56,8 @@ describe('Decisions on access', function () {
     const random = mulberry(SEED);
     const below = (n: number): number => Math.floor(random() * n);
     const pick = <T>(from: readonly T[]): T => from[below(from.length)]!;
-    const some = <T>(from: readonly T[], most: number): T[] =>
-      Array.from({ length: below(most + 1) }, () => pick(from));
+    const some = <T>(from: readonly T[], max: number): T[] =>
+      Array.from({ length: below(max + 1) }, () => pick(from));
     const keys = new KeyStore(store);
     const clock = new FakeClock(START);
     const authorizer = new Authorizer(MASTER, keys, clock);
