@@ -16,7 +16,7 @@ export function Pages({ page, pages, onPage }: PagesProps): JSX.Element | null {
       </button>
       {shown.map((one, position) => (
         <span key={one}>
-          {position > 0 && shown[position - 1] !== one - 1 ? <span class="gap">…</span> : null}
+          {position > 0 && shown[position - 1] !== one - 1 ? '… ' : null}
           <button
             type="button"
             aria-current={one === page ? 'page' : undefined}

@@ -311,13 +311,13 @@ function ServerTable({ network, reached = {}, total, onOpen }: TableProps): JSX.
 function State({ reached }: { reached: Reached | undefined }): JSX.Element | null {
   if (reached === undefined) return null;
   return reached.kind === 'responded' ? (
-    <>
+    <span>
       <span class="state succeeded">responds</span> in {milliseconds(reached.ms)}
-    </>
+    </span>
   ) : (
-    <>
-      <span class="state failed">fails</span>: {reached.message}
-    </>
+    <span>
+      <span class="state failed">fails</span> {reached.message}
+    </span>
   );
 }
 
