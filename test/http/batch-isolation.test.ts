@@ -109,7 +109,7 @@ describe('Tasks that run in one batch', function () {
           method: 'POST',
           path: `${path}/documents/edit`,
           body: {
-            function: pick(['doc.n = 5', 'doc.remove("t")', 'throw "no"']),
+            function: pick(['doc.n = 5', 'doc.remove("n")', 'throw "no"']),
             filter: `id = ${1 + below(5)}`,
           },
         };
