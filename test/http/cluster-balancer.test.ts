@@ -7,6 +7,8 @@ import { ClusterStage } from '../support/cluster-stage.ts';
 import { HAS_NGINX, Nginx, NO_NGINX } from '../support/nginx.ts';
 
 const CLIENTS = 4;
+/** Longer than nginx leaves a node alone that has failed. */
+const ASKED_AGAIN_MS = 1500;
 
 describe('A cluster behind nginx', function () {
   let stage: ClusterStage | undefined;
@@ -73,6 +75,7 @@ describe('A cluster behind nginx', function () {
       await server.kill();
       await more();
       await server.restart();
+      await delay(ASKED_AGAIN_MS);
     }
     await servers[1]!.kill('SIGTERM');
     await more();

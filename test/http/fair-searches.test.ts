@@ -35,7 +35,7 @@ const HEAVY: Record<string, { queries: number; query: (n: number) => object }> =
     query: (n) => ({ filter: `items[price < ${n % 31} AND NOT colour = ${WORDS[n % 8]}]` }),
   },
   natural: {
-    queries: 3,
+    queries: 12,
     query: (n) => ({
       q: `why does ${WORDS.join(' ')} of ${n} grow near ${WORDS.join(' or ')}`,
       matchingStrategy: 'natural',
