@@ -125,7 +125,8 @@ export class DocumentEditor {
     if (!left.has('_vectors') && vectors instanceof ObjectMap && vectors.size === 0) {
       before.delete('_vectors');
     }
-    return same(left, before) ? undefined : text;
+    if (same(left, before)) return undefined;
+    return withoutGenerated(left, before) ? jsonText(left) : text;
   }
 
   /** The value of the primary key. The key may be a path. */
@@ -179,4 +180,23 @@ function same(a: Value, b: Value | undefined): boolean {
   return (
     !(a instanceof FnPtr) && b !== undefined && typeof a === 'object' && jsonText(a) === jsonText(b)
   );
+}
+
+/**
+ * Takes out the embeddings that the server made and the function left alone: a document that has
+ * them keeps them, whatever its text is by then. @returns whether there were any
+ */
+function withoutGenerated(doc: ObjectMap, before: ObjectMap): boolean {
+  const vectors = doc.get('_vectors');
+  const stored = before.get('_vectors');
+  if (!(vectors instanceof ObjectMap) || !(stored instanceof ObjectMap)) return false;
+  const generated = [...stored.keys()].filter((name) => {
+    const one = stored.get(name);
+    const left = vectors.get(name);
+    if (!(one instanceof ObjectMap) || one.get('regenerate') !== true) return false;
+    return left !== undefined && same(left, one);
+  });
+  for (const name of generated) vectors.delete(name);
+  if (vectors.size === 0) doc.delete('_vectors');
+  return generated.length > 0;
 }

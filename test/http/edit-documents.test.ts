@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startBuiltServer, type BuiltServer } from '../support/built-server.ts';
+import { EmbeddingProvider } from '../support/embedding-provider.ts';
 
 /** Running children of a process. */
 function childrenOf(pid: number): string[] {
@@ -201,5 +202,43 @@ describe('Editing documents by a function', () => {
     const document = (await server.call('GET', path)).json;
     assert.equal(document.n, -5);
     assert.ok('m' in document._vectors);
+  });
+
+  it('renders the templates of embedders again', async () => {
+    const provider = await EmbeddingProvider.start();
+    try {
+      const e = {
+        source: 'rest',
+        url: `${provider.url}/rest/many`,
+        dimensions: 4,
+        documentTemplate: '{{ doc.t }}',
+        request: { input: ['{{text}}', '{{..}}'] },
+        response: { data: [{ embedding: '{{embedding}}' }, '{{..}}'] },
+      };
+      const m = { source: 'userProvided', dimensions: 2 };
+      await server.finish('PATCH', '/indexes/texts/settings', {
+        body: { filterableAttributes: ['id'], embedders: { e, m } },
+      });
+      const body = [1, 2, 3].map((id) => ({ id, t: 'before', _vectors: { m: [1, id] } }));
+      await server.finish('POST', '/indexes/texts/documents', { body });
+      const editOf = (script: string, id: number): Promise<any> =>
+        server.finish('POST', '/indexes/texts/documents/edit', {
+          body: { function: script, filter: `id = ${id}` },
+        });
+      assert.equal((await editOf('doc.t = "after"', 1)).status, 'succeeded');
+      assert.equal((await editOf('doc.n = 1', 2)).status, 'succeeded');
+      const failed = await editOf('doc.remove("t")', 3);
+      assert.equal(failed.error?.code, 'invalid_document_fields');
+      const read = (await server.call('GET', '/indexes/texts/documents?retrieveVectors=true')).json;
+      const [one, two, three] = read.results.map((row: any) => row._vectors);
+      assert.notDeepEqual(one.e.embeddings, two.e.embeddings);
+      assert.deepEqual(two.e, three.e);
+      assert.equal(one.e.regenerate, true);
+      for (const [n, vectors] of [one, two, three].entries()) {
+        assert.deepEqual(vectors.m, { embeddings: [[1, n + 1]], regenerate: false });
+      }
+    } finally {
+      provider.stop();
+    }
   });
 });
