@@ -55,12 +55,22 @@ export class DocumentEditor {
   readonly #script: CompiledScript;
   readonly #context: Value | undefined;
   readonly #primaryKey: string;
+  readonly #embedders: readonly string[];
 
-  /** @param context JSON text, or null */
-  constructor(text: string, context: string | null, primaryKey: string) {
+  /**
+   * @param context JSON text, or null
+   * @param embedders names of those of the index
+   */
+  constructor(
+    text: string,
+    context: string | null,
+    primaryKey: string,
+    embedders: readonly string[] = [],
+  ) {
     this.#script = compileEdit(text, context !== null);
     this.#context = context === null ? undefined : readJson(context);
     this.#primaryKey = primaryKey;
+    this.#embedders = embedders;
   }
 
   /**
@@ -126,7 +136,25 @@ export class DocumentEditor {
       before.delete('_vectors');
     }
     if (same(left, before)) return undefined;
-    return withoutGenerated(left, before) ? jsonText(left) : text;
+    return this.#dropsGenerated(left, before) ? jsonText(left) : text;
+  }
+
+  /**
+   * Takes out the embeddings that the server makes and the function left alone: a document that
+   * brings them keeps them, whatever its text is by then. @returns whether there were any
+   */
+  #dropsGenerated(doc: ObjectMap, before: ObjectMap): boolean {
+    const vectors = doc.get('_vectors');
+    const stored = before.get('_vectors');
+    if (!(vectors instanceof ObjectMap) || !(stored instanceof ObjectMap)) return false;
+    const generated = this.#embedders.filter((name) => {
+      const one = vectors.get(name);
+      const isGenerated = one instanceof ObjectMap && one.get('regenerate') === true;
+      return isGenerated && same(one, stored.get(name));
+    });
+    for (const name of generated) vectors.delete(name);
+    if (vectors.size === 0) doc.delete('_vectors');
+    return generated.length > 0;
   }
 
   /** The value of the primary key. The key may be a path. */
@@ -180,23 +208,4 @@ function same(a: Value, b: Value | undefined): boolean {
   return (
     !(a instanceof FnPtr) && b !== undefined && typeof a === 'object' && jsonText(a) === jsonText(b)
   );
-}
-
-/**
- * Takes out the embeddings that the server made and the function left alone: a document that has
- * them keeps them, whatever its text is by then. @returns whether there were any
- */
-function withoutGenerated(doc: ObjectMap, before: ObjectMap): boolean {
-  const vectors = doc.get('_vectors');
-  const stored = before.get('_vectors');
-  if (!(vectors instanceof ObjectMap) || !(stored instanceof ObjectMap)) return false;
-  const generated = [...stored.keys()].filter((name) => {
-    const one = stored.get(name);
-    const left = vectors.get(name);
-    if (!(one instanceof ObjectMap) || one.get('regenerate') !== true) return false;
-    return left !== undefined && same(left, one);
-  });
-  for (const name of generated) vectors.delete(name);
-  if (vectors.size === 0) doc.delete('_vectors');
-  return generated.length > 0;
 }

@@ -26,7 +26,12 @@ async function respond(request: Exclude<ScriptRequest, { kind: 'next' }>): Promi
       compileEdit(request.text, request.withContext);
       break;
     case 'open':
-      editor = new DocumentEditor(request.functionText, request.context, request.primaryKey);
+      editor = new DocumentEditor(
+        request.functionText,
+        request.context,
+        request.primaryKey,
+        request.embedders,
+      );
       break;
     case 'page':
       for (const { ndjson, ...part } of editor!.parts(decoder.decode(request.page))) {

@@ -24,6 +24,8 @@ export interface EditFunction {
   /** JSON text, or null. */
   context: string | null;
   primaryKey: string;
+  /** Names of the embedders of the index. */
+  embedders?: readonly string[];
 }
 
 export interface EditedPart {

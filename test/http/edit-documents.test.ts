@@ -219,7 +219,9 @@ describe('Editing documents by a function', () => {
       await server.finish('PATCH', '/indexes/texts/settings', {
         body: { filterableAttributes: ['id'], embedders: { e, m } },
       });
-      const body = [1, 2, 3].map((id) => ({ id, t: 'before', _vectors: { m: [1, id] } }));
+      // A vector of an embedder that is not there yet is part of its document.
+      const later = { regenerate: true, embeddings: [[3]] };
+      const body = [1, 2, 3].map((id) => ({ id, t: 'before', _vectors: { m: [1, id], later } }));
       await server.finish('POST', '/indexes/texts/documents', { body });
       const editOf = (script: string, id: number): Promise<any> =>
         server.finish('POST', '/indexes/texts/documents/edit', {
@@ -235,6 +237,7 @@ describe('Editing documents by a function', () => {
       assert.deepEqual(two.e, three.e);
       assert.equal(one.e.regenerate, true);
       for (const [n, vectors] of [one, two, three].entries()) {
+        assert.deepEqual(vectors.later, later);
         assert.deepEqual(vectors.m, { embeddings: [[1, n + 1]], regenerate: false });
       }
     } finally {

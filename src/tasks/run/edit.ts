@@ -137,6 +137,7 @@ async function editDocuments(
       functionText: row.function,
       context: row.context === null ? null : jsonString(row.context),
       primaryKey: entry.summary.primaryKey ?? '',
+      embedders: Object.keys(entry.settings.embedders ?? {}),
     });
     cancel.listen(() => session!.stop());
     const edited = await editPages(context, session, entry, row.filter, { output, outputEnd });
