@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { createDefaultKeys } from './auth/keys.ts';
 import { systemClock } from './base/clock.ts';
 import type { Logger } from './base/logger.ts';
-import { openFilesMax } from './base/open-files.ts';
+import { OPEN_FILES_MIN, openFilesMax } from './base/machine.ts';
 import { err, ok, type Result } from './base/result.ts';
 import { clusterCommand, restoreCommand } from './cluster-commands.ts';
 import { type Command, command, INTERRUPTED, runCommand } from './commands/command.ts';
@@ -41,9 +41,6 @@ import { faultsOf, VERIFY_PARTS, verifyFolder, verifyParts } from './verify.ts';
  * ends it.
  */
 const WATCH_MS = 100;
-
-/** With fewer, a start fails somewhere in the middle, in libraries that do not report why. */
-const OPEN_FILES_MIN = 256;
 
 function versionInfo(): VersionInfo {
   const { version } = createRequire(import.meta.url)('#package') as { version: string };

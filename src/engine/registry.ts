@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { rfc3339 } from '../base/clock.ts';
 import { compareUtf8 } from '../base/json.ts';
-import { openFilesMax } from '../base/open-files.ts';
+import { openFilesMax } from '../base/machine.ts';
 import { ApiError } from '../contract/errors.ts';
 import { embedsLater } from '../contract/embedders/sources.ts';
 import { completeSettings, type SettingsObject } from '../contract/settings.ts';

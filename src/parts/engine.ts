@@ -1,6 +1,7 @@
 /** The engine: its threads, its memory, and the buffers of its responses. */
-import { availableParallelism, totalmem } from 'node:os';
+import { availableParallelism } from 'node:os';
 import { BufferPool } from '../base/buffer-pool.ts';
+import { memoryBytes } from '../base/machine.ts';
 import {
   bad,
   BadOption,
@@ -66,13 +67,6 @@ export function engineOptions({
   tuning,
 }: EngineConfig): Omit<EngineOptions, 'takeBuffer'> {
   return { searchThreads: availableParallelism(), indexingThreads, indexingMemoryBytes, tuning };
-}
-
-/** Memory of the machine or of the container, whichever is less. */
-export function memoryBytes(): number {
-  const limit = process.constrainedMemory();
-  const total = totalmem();
-  return limit > 0 && limit < total ? limit : total;
 }
 
 function indexingMemory(bytes: number, isReduced: boolean): number {

@@ -2,9 +2,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { type FileHandle, mkdtemp, open, rm, stat, statfs } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { totalmem } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { openFilesMax } from '../../base/open-files.ts';
+import { memoryBytes, OPEN_FILES_MIN, openFilesMax } from '../../base/machine.ts';
 import { shortSize } from '../../base/size.ts';
 import { advice, fault, fine, type Finding } from './finding.ts';
 
@@ -33,7 +32,6 @@ export interface FolderFacts {
   isOpen: boolean;
 }
 
-const FILES_MIN = 256;
 const FILES_GOOD = 65_536;
 /** The default of Linux; each open index maps some files. */
 const AREAS_GOOD = 65_530;
@@ -69,13 +67,11 @@ export async function readMachine(
   folders: Readonly<Record<string, string>>,
   address: { host: string; port: number },
 ): Promise<MachineFacts> {
-  const limit = process.constrainedMemory();
-  const total = totalmem();
   return {
     node: process.versions.node,
     openFiles: openFilesMax(),
     mappedAreas: numberIn('/proc/sys/vm/max_map_count'),
-    memoryBytes: limit > 0 && limit < total ? limit : total,
+    memoryBytes: memoryBytes(),
     folders: await Promise.all(Object.entries(folders).map(folderFacts)),
     listenError: await listenError(address),
     hasTimeService: TIME_SERVICES.some((path) => existsSync(path)),
@@ -83,13 +79,13 @@ export async function readMachine(
 }
 
 export function judgeMachine(facts: MachineFacts): Finding[] {
-  const { node, openFiles, mappedAreas, memoryBytes } = facts;
-  const memory = shortSize(memoryBytes);
+  const { node, openFiles, mappedAreas } = facts;
+  const memory = shortSize(facts.memoryBytes);
   return [
     Number.parseInt(node, 10) >= NODE_MIN
       ? fine(`Node ${node}`)
       : fault(`Node ${node} is too old`, `Install Node ${NODE_MIN} or later.`),
-    openFiles < FILES_MIN
+    openFiles < OPEN_FILES_MIN
       ? fault(`${openFiles} files may be open`, `Raise ulimit -n to ${FILES_GOOD}.`)
       : openFiles < FILES_GOOD
         ? advice(
@@ -107,7 +103,7 @@ export function judgeMachine(facts: MachineFacts): Finding[] {
             ),
           ]
         : [fine(`${mappedAreas} areas of memory may be mapped`)]),
-    memoryBytes < MEMORY_GOOD
+    facts.memoryBytes < MEMORY_GOOD
       ? advice(
           `${memory} of memory`,
           `Give the server ${shortSize(MEMORY_GOOD)}, or set --max-indexing-memory.`,
