@@ -122,7 +122,7 @@ async function openParts(config: Config, parts: OpenParts, library: HttpOptions[
   await importAtStart(config, importing);
   const { folder } = parts.add(await dataPart.open(config, { version: serverVersion }));
   const outside = await clusterPart.connect(config, folder, logs.of('cluster'));
-  const clients = parts.add(outboundPart.open(config));
+  const clients = outboundPart.open(config);
   const embedding = parts.add(embeddingPart.open(config, clients));
   const common = { logs, native, folder, ...clients, ...embedding };
   const tasks = parts.add(tasksPart.open(config, { ...common, version: serverVersion }));
@@ -135,10 +135,13 @@ async function openParts(config: Config, parts: OpenParts, library: HttpOptions[
   const { analytics } = parts.add(await analyticsPart.open(config, recording));
   if (cluster === null) await createDefaultKeys(keys, systemClock);
   dataPart.markUpgraded(folder, logs.of('store'));
-  const leads = (): boolean => cluster === null || cluster.node.epochLed !== null;
   const follows = { version: serverVersion, instance: folder.instanceUid, queue: system.queue };
   const { tracer } = parts.add(
-    tracingPart.open(config, { ...follows, leads, logger: logs.of('tracing') }),
+    tracingPart.open(config, {
+      ...follows,
+      leads: () => clusterPart.leads(cluster),
+      logger: logs.of('tracing'),
+    }),
   );
   return {
     ...common,

@@ -421,6 +421,11 @@ export async function open(
   return { cluster, close: () => cluster.stop() };
 }
 
+/** Whether this server does what one of a cluster does for all. */
+export function leads(cluster: ServerCluster | null): boolean {
+  return cluster === null || cluster.node.epochLed !== null;
+}
+
 /**
  * Waits until this node has applied what the log held at the start; for a limited time only if its
  * data was current once. Data that is new was not: this node may have served later data before its

@@ -2,7 +2,6 @@
 import { bad, type Environment, type GivenOptions, type Options } from '../base/options.ts';
 import { parseNetwork } from '../outbound/address-policy.ts';
 import { OutboundClient } from '../outbound/outbound-client.ts';
-import type { Part } from './part.ts';
 import { seconds } from './values.ts';
 
 export const OPTIONS = {
@@ -55,21 +54,18 @@ export function configure({ values }: GivenOptions<typeof OPTIONS>, env: Environ
   };
 }
 
-/** `proxy` passes writes on to the other servers of the network. */
+/**
+ * `proxy` passes writes on to the other servers of the network. The part of the tasks closes both,
+ * before it waits for the batch that runs.
+ */
 export function open({
   outboundDenyPrivate: denyPrivate,
   outboundAllow: allow,
   network: { connectMsMax },
-}: OutboundConfig): Part & { outbound: OutboundClient; proxy: OutboundClient } {
-  const outbound = new OutboundClient({ denyPrivate, allow });
-  const proxy = new OutboundClient({ denyPrivate, allow, connectMsMax });
+}: OutboundConfig): { outbound: OutboundClient; proxy: OutboundClient } {
   return {
-    outbound,
-    proxy,
-    async close() {
-      await outbound.close();
-      await proxy.close();
-    },
+    outbound: new OutboundClient({ denyPrivate, allow }),
+    proxy: new OutboundClient({ denyPrivate, allow, connectMsMax }),
   };
 }
 

@@ -33,6 +33,7 @@ import type { Scheduler } from '../tasks/scheduler.ts';
 import { openTaskSystem, STORE_BYTES_MAX, type TaskSystem } from '../tasks/task-system.ts';
 import type { AccessConfig } from './access.ts';
 import { backupsAt, type BackupsConfig, scheduleBackups } from './backups.ts';
+import { leads } from './cluster.ts';
 import type { DataConfig } from './data.ts';
 import type { EngineConfig } from './engine.ts';
 import type { OutboundConfig } from './outbound.ts';
@@ -178,8 +179,7 @@ export function work(
   { system, background }: Tasks,
   { cluster, log }: { cluster: ServerCluster | null; log: Logger },
 ): Part {
-  const leads = (): boolean => cluster === null || cluster.node.epochLed !== null;
-  const endSchedule = scheduleTasks(config, system, log, leads);
+  const endSchedule = scheduleTasks(config, system, log, () => leads(cluster));
   return {
     end() {
       endSchedule();
@@ -196,15 +196,15 @@ function scheduleTasks(
   config: BackupsConfig,
   { queue, registry, taskStore }: TaskSystem,
   log: Logger,
-  leads: () => boolean,
+  isLeader: () => boolean,
 ): () => void {
-  const endBackups = scheduleBackups(config, queue, log, leads);
+  const endBackups = scheduleBackups(config, queue, log, isLeader);
   const expiry = new Expiry({
     registry,
     queue,
     taskStore,
     clock: systemClock,
-    leads,
+    leads: isLeader,
     log: (message, err) => log.error({ err }, message),
   });
   expiry.start();
