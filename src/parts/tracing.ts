@@ -5,6 +5,7 @@ import { Tracer } from '../base/tracing.ts';
 import type { TaskQueue } from '../tasks/queue.ts';
 import { TraceExporter } from '../outbound/trace-exporter.ts';
 import type { Part } from './part.ts';
+import { serviceUrl } from './values.ts';
 
 /** How long a stop waits for the collector. */
 const CLOSE_MS_MAX = 1000;
@@ -13,7 +14,7 @@ export const OPTIONS = {
   'otlp-endpoint': {
     kind: 'text',
     ours: true,
-    read: endpoint,
+    read: serviceUrl,
     help: 'URL of a collector for traces.',
   },
   'otlp-headers': {
@@ -96,11 +97,6 @@ function traceBatch(tracer: Tracer, queue: Pick<TaskQueue, 'getBatch'>, uid: num
     },
     'failed' in stats.status,
   );
-}
-
-function endpoint(text: string, name: string): string {
-  const protocol = URL.canParse(text) ? new URL(text).protocol : '';
-  return /^https?:$/.test(protocol) ? text : bad(name, text, 'an http or https URL');
 }
 
 function headers(text: string, name: string): Record<string, string> {
