@@ -28,13 +28,8 @@ describe('Embedding in the background', function () {
     provider?.stop();
   });
 
-  const embedder = (more: Json = {}): Json => ({
-    ...{ source: 'rest', url: `${provider.url}/rest/many`, dimensions: 4, mode: 'background' },
-    request: { input: ['{{text}}', '{{..}}'] },
-    response: { data: [{ embedding: '{{embedding}}' }, '{{..}}'] },
-    documentTemplate: '{{ doc.title }}',
-    ...more,
-  });
+  const embedder = (more: Json = {}): Json =>
+    provider.embedder('{{ doc.title }}', { mode: 'background', ...more });
   const setUp = async (more: Json = {}): Promise<void> => {
     const body = { embedders: { later: embedder(more) } };
     const task = await server.finish('PATCH', `/indexes/${uid}/settings`, { body });

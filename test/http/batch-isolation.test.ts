@@ -43,15 +43,7 @@ describe('Tasks that run in one batch', function () {
     provider?.stop();
   });
 
-  const embedder = (more: Json = {}): Json => ({
-    source: 'rest',
-    url: `${provider.url}/rest/many`,
-    dimensions: 4,
-    documentTemplate: '{{ doc.t }}',
-    request: { input: ['{{text}}', '{{..}}'] },
-    response: { data: [{ embedding: '{{embedding}}' }, '{{..}}'] },
-    ...more,
-  });
+  const embedder = (more: Json = {}): Json => provider.embedder('{{ doc.t }}', more);
   const below = (end: number): number => Math.floor(random() * end);
   const pick = <T>(list: readonly T[]): T => list[below(list.length)]!;
 

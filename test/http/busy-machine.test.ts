@@ -40,15 +40,7 @@ describe('A machine that pauses again and again', function () {
   }
 
   it('fails no document whose template is rendered', async () => {
-    const embedder = {
-      source: 'rest',
-      url: `${provider.url}/rest/many`,
-      dimensions: 4,
-      documentTemplate: '{{doc.t}}',
-      request: { input: ['{{text}}', '{{..}}'] },
-      response: { data: [{ embedding: '{{embedding}}' }, '{{..}}'] },
-    };
-    const body = { embedders: { e: embedder } };
+    const body = { embedders: { e: provider.embedder('{{doc.t}}') } };
     const set = await server.finish('PATCH', '/indexes/a/settings', { body });
     assert.equal(set.status, 'succeeded', JSON.stringify(set.error));
     const documents = Array.from({ length: 3_000 }, (_, id) => ({ id, t: `text ${id}` }));

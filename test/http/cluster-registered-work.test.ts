@@ -55,12 +55,7 @@ describe('The work that a leader registers by itself', function () {
 
   it('embeds documents: the next leader those that wait, and each once', async () => {
     const [leader, follower] = await nodes();
-    const embedder = {
-      ...{ source: 'rest', url: `${provider.url}/rest/many`, dimensions: 4, mode: 'background' },
-      request: { input: ['{{text}}', '{{..}}'] },
-      response: { data: [{ embedding: '{{embedding}}' }, '{{..}}'] },
-      documentTemplate: '{{ doc.title }}',
-    };
+    const embedder = provider.embedder('{{ doc.title }}', { mode: 'background' });
     const later = '/indexes/books/embedders/later';
     const count = async (server: BuiltServer): Promise<number> =>
       (await server.call('GET', later)).json.done;

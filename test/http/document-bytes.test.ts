@@ -173,12 +173,7 @@ describe('The bytes of documents in statistics', function () {
   it('do not include embeddings made in the background, nor expired documents', async () => {
     const provider = await EmbeddingProvider.start();
     try {
-      const later = {
-        ...{ source: 'rest', url: `${provider.url}/rest/many`, dimensions: 4, mode: 'background' },
-        request: { input: ['{{text}}', '{{..}}'] },
-        response: { data: [{ embedding: '{{embedding}}' }, '{{..}}'] },
-        documentTemplate: '{{ doc.title }}',
-      };
+      const later = provider.embedder('{{ doc.title }}', { mode: 'background' });
       const settings = { embedders: { later }, expiresAtAttribute: 'until' };
       await done('PATCH', '/indexes/later/settings', { body: settings });
       const body = [

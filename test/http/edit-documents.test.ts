@@ -207,14 +207,7 @@ describe('Editing documents by a function', () => {
   it('renders the templates of embedders again', async () => {
     const provider = await EmbeddingProvider.start();
     try {
-      const e = {
-        source: 'rest',
-        url: `${provider.url}/rest/many`,
-        dimensions: 4,
-        documentTemplate: '{{ doc.t }}',
-        request: { input: ['{{text}}', '{{..}}'] },
-        response: { data: [{ embedding: '{{embedding}}' }, '{{..}}'] },
-      };
+      const e = provider.embedder('{{ doc.t }}');
       const m = { source: 'userProvided', dimensions: 2 };
       await server.finish('PATCH', '/indexes/texts/settings', {
         body: { filterableAttributes: ['id'], embedders: { e, m } },

@@ -80,6 +80,19 @@ export class EmbeddingProvider {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
+  /** An embedder that asks for the vectors of many texts at once. */
+  embedder(documentTemplate: string, more: object = {}): Record<string, unknown> {
+    return {
+      source: 'rest',
+      url: `${this.url}/rest/many`,
+      dimensions: 4,
+      documentTemplate,
+      request: { input: ['{{text}}', '{{..}}'] },
+      response: { data: [{ embedding: '{{embedding}}' }, '{{..}}'] },
+      ...more,
+    };
+  }
+
   /** Returns and resets what was received so far. */
   take(): ReceivedRequest[] {
     return this.received.splice(0);

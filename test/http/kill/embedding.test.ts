@@ -57,12 +57,7 @@ describe('A kill while embeddings are made', function () {
   for (const served of [0, 1, 17, 30, 31]) {
     it(`after ${served} of 31 requests`, async () => {
       await send('PATCH', '/indexes/i/settings/embedders', {
-        e: {
-          ...{ source: 'rest', url: `${provider.url}/rest/many`, dimensions: 4 },
-          request: { input: ['{{text}}', '{{..}}'] },
-          response: { data: [{ embedding: '{{embedding}}' }, '{{..}}'] },
-          documentTemplate: '{{ doc.text }}',
-        },
+        e: provider.embedder('{{ doc.text }}'),
       });
       await add('first');
       await settle(server.client);
