@@ -10,6 +10,7 @@ import { basename, dirname, join, normalize } from 'node:path';
 import { COMMANDS } from '../../src/commands/commands.ts';
 import { OPTIONS } from '../../src/config.ts';
 import { RESTORE_OPTIONS } from '../../src/cluster-commands.ts';
+import { slug } from '../../src/tools/docs/pages.mjs';
 
 const SELF = 'test/unit/documents.test.ts';
 
@@ -357,13 +358,7 @@ describe('The documents', () => {
     const anchors = (page: string): string[] =>
       prose(page)
         .filter(({ text }) => /^#+ /.test(text))
-        .map(({ text }) =>
-          text
-            .replace(/^#+ /, '')
-            .toLowerCase()
-            .replaceAll(/[^\w\s-]/g, '')
-            .replaceAll(' ', '-'),
-        );
+        .map(({ text }) => slug(text.replace(/^#+ /, '')));
     const faults = links.flatMap(({ page, line, text }) => {
       const [path = '', anchor] = text.split('#');
       const target = path === '' ? page : normalize(join(dirname(page), path));
