@@ -62,7 +62,12 @@ export async function openStage(
     server,
     browser,
     tab: async (given) => {
-      const context = await browser.newContext({ serviceWorkers: 'block', ...given });
+      // While a page scrolls smoothly, the pointer misses what it aims at.
+      const context = await browser.newContext({
+        serviceWorkers: 'block',
+        reducedMotion: 'reduce',
+        ...given,
+      });
       context.setDefaultTimeout(WAIT_MS_MAX);
       const page = await context.newPage();
       const faults: string[] = [];
