@@ -36,8 +36,8 @@ const REPORTER = 'test/support/timed-reporter.cjs';
  * runs alone at the end.
  */
 const SHARES_PER_CORE = 8;
-/** With more failing files than these, what failed is not the machine. */
-const REPEATED_FILES_MAX = 3;
+/** With more failing files than these, of some 300, what failed is not the machine. */
+const REPEATED_FILES_MAX = 10;
 /** Seconds that a process may take to end once its tests have. */
 const CHECKS_AFTER_REPORT = 30;
 
