@@ -11,7 +11,7 @@ import { expandAction, isGlobalAction, type Action } from '../contract/actions.t
 import { ApiError } from '../contract/errors.ts';
 import { parseKeyDate } from '../contract/formats.ts';
 import type { KeyRecord } from '../contract/keys.ts';
-import type { RateLimit } from '../contract/rate-limits.ts';
+import type { RateLimit } from '../contract/responses.ts';
 import type { IndexVisibility } from '../contract/tasks.ts';
 import type { KeyStore } from '../store/key-store.ts';
 import { type FoundKey, KeyValues } from './key-values.ts';

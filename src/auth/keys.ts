@@ -14,10 +14,10 @@ import {
   type CreateKeyRequest,
   KEY_VALUES_MAX,
   type KeyRecord,
-  type KeyView,
   type PatchKeyRequest,
   type RotateKeyRequest,
 } from '../contract/keys.ts';
+import type { KeyView } from '../contract/responses.ts';
 import { rateLimitOf } from '../contract/rate-limits.ts';
 import type { KeyStore } from '../store/key-store.ts';
 import type { KeyValues } from './key-values.ts';

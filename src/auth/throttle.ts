@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { ApiError } from '../contract/errors.ts';
-import type { RateLimit } from '../contract/rate-limits.ts';
+import type { RateLimit } from '../contract/responses.ts';
 
 type Header = [name: string, value: string];
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { maskedUrl } from '../base/secrets.ts';
 import { bad, type GivenOptions, type Options } from '../base/options.ts';
-import type { TaskView } from '../contract/tasks.ts';
+import type { TaskView } from '../contract/responses.ts';
 import { ApiPeer, jsonBody, type PeerRequest, RefusedRequest } from '../outbound/api-peer.ts';
 import { OutboundClient } from '../outbound/outbound-client.ts';
 import { OutboundError } from '../outbound/outbound-error.ts';

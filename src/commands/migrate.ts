@@ -1,6 +1,6 @@
 /** `gannet migrate`: copies all data of a running server to another. */
 import { bad, type GivenOptions, type Options } from '../base/options.ts';
-import type { KeyView } from '../contract/keys.ts';
+import type { KeyView } from '../contract/responses.ts';
 import { RefusedRequest } from '../outbound/api-peer.ts';
 import { algolia } from './algolia-source.ts';
 import { type Command, command, DONE, FAILED, SKIPPED } from './command.ts';

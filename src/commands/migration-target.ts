@@ -2,7 +2,7 @@
 import { membersAt } from '../base/json-spans.ts';
 import type { GivenOptions, Options } from '../base/options.ts';
 import { isMasked } from '../base/secrets.ts';
-import type { IndexInfo, IndexStats } from '../contract/indexes.ts';
+import type { IndexInfo, IndexStats } from '../contract/responses.ts';
 import { RefusedRequest } from '../outbound/api-peer.ts';
 import { CommandFailure, refusalText, type Terminal } from './command.ts';
 import { BatchSender } from './batch-sender.ts';

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { RefusedRequest } from '../outbound/api-peer.ts';
 import { CommandFailure } from './command.ts';
 import type { Connection } from './connection.ts';
-import type { IndexInfo } from '../contract/indexes.ts';
+import type { IndexInfo } from '../contract/responses.ts';
 
 /**
  * Number of checks per address. They run concurrently on separate connections, so that a load

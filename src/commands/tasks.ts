@@ -1,7 +1,7 @@
 /** `gannet tasks`: lists the tasks of a running server, or shows them as they finish. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { GivenOptions, Options } from '../base/options.ts';
-import type { TaskView } from '../contract/tasks.ts';
+import type { TaskView } from '../contract/responses.ts';
 import { type Command, command, DONE, FAILED, type Terminal } from './command.ts';
 import {
   type Connection,

@@ -5,17 +5,6 @@ import { paginationQuery } from './pages.ts';
 
 export const ALIASES_MAX = 10_000;
 
-export interface Alias {
-  /** Has the form of an index uid, and is the uid of no index. */
-  alias: string;
-  /** The index that it stands for. It may have been deleted since. */
-  indexUid: string;
-  /** RFC 3339. */
-  createdAt: string;
-  /** RFC 3339; when it was last pointed at an index. */
-  updatedAt: string;
-}
-
 export const PUT_ALIAS = object({
   indexUid: indexUid({
     title: 'Index',

@@ -13,38 +13,6 @@ import {
 } from './declare.ts';
 import { paginationQuery } from './pages.ts';
 
-export interface IndexInfo {
-  uid: string;
-  /** RFC 3339. */
-  createdAt: string;
-  updatedAt: string;
-  primaryKey: string | null;
-}
-
-/** Keys in this order in responses. */
-export interface IndexStats {
-  numberOfDocuments: number;
-  /** Bytes. */
-  rawDocumentDbSize: number;
-  avgDocumentSize: number;
-  /** Bytes on disk, and of the part that holds live data. */
-  indexSize: number;
-  usedIndexSize: number;
-  isIndexing: boolean;
-  internalDatabaseSizes?: Record<string, number>;
-  numberOfEmbeddings: number;
-  numberOfEmbeddedDocuments: number;
-  fieldDistribution: Record<string, number>;
-}
-
-export interface InstanceStats {
-  /** Bytes on disk of all indexes and stores, and of the part that holds live data. */
-  databaseSize: number;
-  usedDatabaseSize: number;
-  /** Ascending uid. */
-  indexes: Record<string, IndexStats>;
-}
-
 /** Characters: no attribute name is longer. */
 const PRIMARY_KEY_MAX = 65_536;
 

@@ -15,7 +15,8 @@ import {
 } from './declare.ts';
 import type { ErrorCode } from './errors.ts';
 import { paginationQuery } from './pages.ts';
-import { RATE_LIMIT, type RateLimit } from './rate-limits.ts';
+import { RATE_LIMIT } from './rate-limits.ts';
+import type { RateLimit } from './responses.ts';
 
 /** The stored part of a key. Its secret value is derived from the master key and the uid. */
 export interface KeyRecord {
@@ -50,23 +51,6 @@ export const KEY_ROTATION = object({
   }),
 });
 export type KeyRotation = Static<typeof KEY_ROTATION>;
-
-/** Keys in this order. */
-export interface KeyView {
-  name: string | null;
-  description: string | null;
-  key: string;
-  uid: string;
-  actions: string[];
-  indexes: string[];
-  expiresAt: string | null;
-  createdAt: string;
-  updatedAt: string;
-  /** Present when the key has a limit of its own. */
-  rateLimit?: RateLimit;
-  /** Present while an earlier value is accepted: until when. */
-  previousExpiresAt?: string;
-}
 
 /** Maximum characters of a text of a key, and names in its lists: many keys are listed at once. */
 const KEY_TEXT_MAX = 10_000;

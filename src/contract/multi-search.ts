@@ -3,7 +3,8 @@
  */
 import { ApiError, featureNotEnabled, type ErrorCode } from './errors.ts';
 import type { FeatureSet } from './features.ts';
-import { type Network, NO_NETWORK } from './network.ts';
+import { NO_NETWORK } from './network.ts';
+import type { Network } from './responses.ts';
 import {
   GROUPED_QUERIES_MAX,
   type MultiSearchQuery,

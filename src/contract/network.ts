@@ -14,22 +14,7 @@ import {
   type Static,
 } from './declare.ts';
 import { ApiError } from './errors.ts';
-
-export interface Remote {
-  /** Absolute, `http` or `https`. */
-  url: string;
-  searchApiKey: string | null;
-  writeApiKey: string | null;
-}
-
-/** Keys in the order of GET. */
-export interface Network {
-  /** Name of this instance. */
-  self: string | null;
-  /** By name, including this instance. */
-  remotes: Record<string, Remote>;
-  sharding: boolean;
-}
+import type { Network } from './responses.ts';
 
 /** Each search of the whole network queries all of them. */
 const REMOTES_MAX = 128;

@@ -1,11 +1,5 @@
 import { integer, nullable, object, optionals, type Static } from './declare.ts';
-
-/** Limits of a key; null: unlimited. */
-export interface RateLimit {
-  requestsPerSecond: number | null;
-  /** Concurrent searches. */
-  concurrentSearches: number | null;
-}
+import type { RateLimit } from './responses.ts';
 
 /** Maximum of either number. */
 export const RATE_LIMIT_MAX = 1_000_000;

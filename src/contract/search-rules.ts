@@ -22,22 +22,34 @@ import type { Schema } from './schema.ts';
 import { ApiError, type ErrorCode } from './errors.ts';
 import { isIndexUid } from './formats.ts';
 
-export interface RuleConditions {
-  time?: { start?: string; end?: string };
-  query?: { isEmpty?: boolean; words?: string };
-  filter?: { values: Record<string, unknown> };
-}
+const SHOWN_CONDITIONS = object(
+  optionals({
+    time: object(optionals({ start: string(), end: string() })),
+    query: object(optionals({ isEmpty: boolean(), words: string() })),
+    filter: declared<{ values: Record<string, unknown> }>({ type: 'object' }),
+  }),
+);
 
-/** As stored and, except for `createdAt`, shown. Moments are RFC 3339. */
-export interface SearchRule {
-  uid: string;
-  description?: string;
-  lastUpdatedAt: string;
+/** A rule in responses. Moments are RFC 3339. */
+export const SEARCH_RULE = object({
+  uid: string(),
+  lastUpdatedAt: string(),
+  active: boolean(),
+  conditions: SHOWN_CONDITIONS,
+  actions: list(
+    object({
+      selector: object({ id: string(), indexUid: optional(string()) }),
+      action: object({ type: declared<'pin'>(string()), position: integer({ minimum: 0 }) }),
+    }),
+  ),
+  description: optional(string()),
   /** Lower comes first; absent comes last. */
-  precedence?: number;
-  active: boolean;
-  conditions: RuleConditions;
-  actions: RuleAction[];
+  precedence: optional(integer({ minimum: 0 })),
+});
+export type SearchRuleView = Static<typeof SEARCH_RULE>;
+
+/** As stored. */
+export interface SearchRule extends SearchRuleView {
   createdAt: string;
 }
 
@@ -120,7 +132,6 @@ const ACTION = object(
   },
   { title: 'Document', ...OF_ACTIONS },
 );
-export type RuleAction = Static<typeof ACTION>;
 
 export const PATCH_RULE = object(
   optionals({
@@ -261,7 +272,10 @@ export function changedRule(
   };
 }
 
-function completeAction({ selector, action }: RuleAction): RuleAction {
+function completeAction({
+  selector,
+  action,
+}: Static<typeof ACTION>): SearchRule['actions'][number] {
   const { indexUid, id } = selector;
   const { type, position } = action;
   const named = indexUid === undefined || indexUid === null ? { id } : { indexUid, id };
@@ -269,8 +283,8 @@ function completeAction({ selector, action }: RuleAction): RuleAction {
 }
 
 /** The parts that are present, in the order in which they are shown. */
-function present(conditions: SearchRulePatch['conditions']): RuleConditions {
-  const shown: RuleConditions = {};
+function present(conditions: SearchRulePatch['conditions']): SearchRule['conditions'] {
+  const shown: SearchRule['conditions'] = {};
   const { time, query, filter } = conditions ?? {};
   if (time) shown.time = given(time, ['start', 'end']);
   if (query) shown.query = given(query, ['isEmpty', 'words']);

@@ -6,16 +6,6 @@ export const SUGGESTIONS = 8;
 /** Maximum number of suggestions in a response. */
 const SUGGESTIONS_MAX = 100;
 
-export interface Suggestion {
-  text: string;
-  /** `searches`: recorded ones. `attribute`: a value of a document. */
-  source: 'searches' | 'attribute';
-  /** The attribute that has the value. */
-  attribute?: string;
-  /** The number of users that have searched for it, or of documents that have the value. */
-  count: number;
-}
-
 export const SUGGEST = object(
   optionals({
     q: nullable(string({ 'x-code': 'invalid_suggest_q' })),

@@ -23,7 +23,8 @@ import {
   parseRfc3339,
 } from '../contract/formats.ts';
 import { KEY_ROTATION, type KeyRotation } from '../contract/keys.ts';
-import { NO_NETWORK, type Remote } from '../contract/network.ts';
+import { NO_NETWORK } from '../contract/network.ts';
+import type { RateLimit, Remote } from '../contract/responses.ts';
 import type { SearchRule } from '../contract/search-rules.ts';
 import type { AliasStore } from '../store/alias-store.ts';
 import type { ChatStore } from '../store/chat-store.ts';
@@ -32,7 +33,7 @@ import type { RuleStore } from '../store/rule-store.ts';
 import type { FeatureStore } from '../store/feature-store.ts';
 import type { KeyStore } from '../store/key-store.ts';
 import type { WebhookStore } from '../store/webhook-store.ts';
-import { RATE_LIMIT, type RateLimit, rateLimitOf } from '../contract/rate-limits.ts';
+import { RATE_LIMIT, rateLimitOf } from '../contract/rate-limits.ts';
 import { validator } from '../contract/validator.ts';
 import { LAUNCH_WEBHOOK_UUID } from '../contract/webhooks.ts';
 import type { DumpContents } from './dump-contents.ts';

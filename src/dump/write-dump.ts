@@ -14,7 +14,7 @@ import { DUMP_NAME } from '../contract/dumps.ts';
 import type { FeatureSet } from '../contract/features.ts';
 import { isInitial, SETTING_ENTRIES, type SettingsObject } from '../contract/settings.ts';
 import { FLAG } from '../contract/task-types/task-type.ts';
-import type { TaskView } from '../contract/tasks.ts';
+import type { TaskView } from '../contract/responses.ts';
 import type { IndexEntry } from '../engine/registry.ts';
 import { idsOf } from '../tasks/run/documents.ts';
 import { type RunContext, type RunResult, succeeded } from '../tasks/run/run.ts';

@@ -1,7 +1,7 @@
 /** Converts tasks and batches to lines of a dump; the inverse of `read-task.ts`. */
 import { type TaskRow, taskTypeEntry } from '../contract/task-types.ts';
 import type { WrittenTask } from '../contract/task-types/dump-form.ts';
-import type { BatchView, TaskView } from '../contract/tasks.ts';
+import type { BatchView, TaskView } from '../contract/responses.ts';
 
 type Json = Record<string, unknown>;
 

@@ -3,10 +3,8 @@
  * `parts/http.ts` passes it in; nothing here depends on the implementation. Failures for the client
  * are `ApiError`s, thrown or as rejections.
  */
-import type { EmbedderStatus } from '../contract/embedder-status.ts';
 import type { CancelSignal } from '../base/cancel-signal.ts';
 import type { FetchRequest } from '../contract/documents.ts';
-import type { IndexInfo, IndexStats, InstanceStats } from '../contract/indexes.ts';
 import type {
   FacetSearchRequest,
   Federation,
@@ -16,17 +14,23 @@ import type {
 } from '../contract/search.ts';
 import type { SettingsObject } from '../contract/settings.ts';
 import type {
-  BatchView,
   IndexVisibility,
   TaskFilter,
   TaskNetwork,
-  TaskPage,
   TaskPaging,
   TaskRequest,
-  TaskSummary,
   TaskTotals,
-  TaskView,
 } from '../contract/tasks.ts';
+import type {
+  BatchView,
+  EmbedderStatus,
+  IndexInfo,
+  IndexStats,
+  InstanceStats,
+  TaskPage,
+  TaskSummary,
+  TaskView,
+} from '../contract/responses.ts';
 import type { SearchedSettings } from '../engine/searched-index.ts';
 import type { Reader } from '../search/index-service.ts';
 import type { SearchResponse } from '../search/response.ts';

@@ -1,7 +1,8 @@
 /** Sends one request to each of several servers of the network, concurrently. */
 import type { CancelSignal } from '../base/cancel-signal.ts';
 import { ApiError } from '../contract/errors.ts';
-import { NO_NETWORK, type Network, type Remote } from '../contract/network.ts';
+import { NO_NETWORK } from '../contract/network.ts';
+import type { Network, Remote } from '../contract/responses.ts';
 import { ResponseMemory, type HeldResponses } from './response-memory.ts';
 import type { RemoteClient } from './remote-client.ts';
 

@@ -1,6 +1,7 @@
 /** The headers of a write that another server of the network sends on. */
 import { ApiError } from '../contract/errors.ts';
-import { TASK_UID_MAX, type TaskNetwork, type TaskSummary } from '../contract/tasks.ts';
+import { TASK_UID_MAX, type TaskNetwork } from '../contract/tasks.ts';
+import type { TaskSummary } from '../contract/responses.ts';
 
 export const ORIGIN_REMOTE_HEADER = 'X-Meili-Proxy-Origin-Remote';
 export const ORIGIN_TASK_HEADER = 'X-Meili-Proxy-Origin-TaskUid';

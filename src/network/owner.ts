@@ -4,7 +4,7 @@
  */
 import * as crypto from 'node:crypto';
 import { compareUtf8 } from '../base/json.ts';
-import type { Network } from '../contract/network.ts';
+import type { Network } from '../contract/responses.ts';
 
 /** The share of this server. */
 export interface Shard {

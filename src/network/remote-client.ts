@@ -4,7 +4,7 @@
  */
 import { MalformedJson } from '../base/json-scanner.ts';
 import { ApiError, type ErrorCode } from '../contract/errors.ts';
-import type { Remote } from '../contract/network.ts';
+import type { Remote } from '../contract/responses.ts';
 import type { OutboundResponse, OutboundClient } from '../outbound/outbound-client.ts';
 import { OutboundError } from '../outbound/outbound-error.ts';
 import { type RetryOptions, withRetries } from '../outbound/retry.ts';

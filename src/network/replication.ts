@@ -1,6 +1,6 @@
 /** Sends writes of documents on to the other servers of a network with sharding. */
 import { randomUUID } from 'node:crypto';
-import type { Network, Remote } from '../contract/network.ts';
+import type { Network, Remote } from '../contract/responses.ts';
 import type { TaskNetwork } from '../contract/tasks.ts';
 import type { OutboundResponse, OutboundClient } from '../outbound/outbound-client.ts';
 import { FINAL_FAILURES, OutboundError } from '../outbound/outbound-error.ts';

@@ -1,7 +1,8 @@
 /** The master key, limits of keys, and the features that are on from the start. */
 import { generateMasterKey, MASTER_KEY_BYTES_MIN } from '../auth/keys.ts';
 import { BadOption, type GivenOptions, type Options } from '../base/options.ts';
-import { RATE_LIMIT_MAX, type RateLimit } from '../contract/rate-limits.ts';
+import { RATE_LIMIT_MAX } from '../contract/rate-limits.ts';
+import type { RateLimit } from '../contract/responses.ts';
 
 export const OPTIONS = {
   'master-key': {

@@ -2,7 +2,7 @@ import { compareUtf8 } from '../base/json.ts';
 import type { FetchRequest } from '../contract/documents.ts';
 import { indexNotFound } from '../contract/errors.ts';
 import type { FeatureSet } from '../contract/features.ts';
-import type { IndexInfo, IndexStats, InstanceStats } from '../contract/indexes.ts';
+import type { IndexInfo, IndexStats, InstanceStats } from '../contract/responses.ts';
 import { responseTooLarge, type RequestLimits } from '../contract/limits.ts';
 import type { SettingsObject } from '../contract/settings.ts';
 import { resultFrom } from '../engine/errors.ts';

@@ -3,7 +3,7 @@ import type { ApiError } from '../contract/errors.ts';
 import type { FetchRequest } from '../contract/documents.ts';
 import { listed } from '../contract/fields.ts';
 import type { RequestLimits } from '../contract/limits.ts';
-import type { Remote } from '../contract/network.ts';
+import type { Remote } from '../contract/responses.ts';
 import { RawJson } from '../base/json.ts';
 import { JsonScanner, MalformedJson } from '../base/json-scanner.ts';
 import { pauser } from '../base/pauser.ts';

@@ -1,4 +1,4 @@
-import type { Alias } from '../contract/aliases.ts';
+import type { Alias } from '../contract/responses.ts';
 import { compareUtf8 } from '../base/json.ts';
 import { Records, type RecordStore, type StagedRecords } from './records.ts';
 

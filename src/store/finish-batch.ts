@@ -1,6 +1,7 @@
 import { Counts } from '../base/counts.ts';
 import type { ErrorBody } from '../contract/errors.ts';
-import type { BatchStats, TaskDetails, TaskStatus, TaskType } from '../contract/tasks.ts';
+import type { TaskDetails, TaskStatus, TaskType } from '../contract/tasks.ts';
+import type { BatchStats } from '../contract/responses.ts';
 import type { IndexRecord } from '../engine/registry.ts';
 import { exchangeHistories, type HistorySwap } from './history-exchange.ts';
 import type { MemoryTable } from './memory-table.ts';

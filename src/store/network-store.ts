@@ -1,4 +1,5 @@
-import { mergeNetwork, type Network, type NetworkPatch, NO_NETWORK } from '../contract/network.ts';
+import { mergeNetwork, type NetworkPatch, NO_NETWORK } from '../contract/network.ts';
+import type { Network } from '../contract/responses.ts';
 import { Records } from './records.ts';
 import type { Store } from './store.ts';
 

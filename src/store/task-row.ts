@@ -1,5 +1,6 @@
 import type { ErrorBody } from '../contract/errors.ts';
-import type { BatchStats, ExactDates, TaskDetails } from '../contract/tasks.ts';
+import type { ExactDates, TaskDetails } from '../contract/tasks.ts';
+import type { BatchStats } from '../contract/responses.ts';
 
 /** Properties of a finished task apart from its columns; absent for most. */
 export interface TaskOutcome {

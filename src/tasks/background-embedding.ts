@@ -13,7 +13,7 @@ import { setImmediate as nextIteration, setTimeout as delay } from 'node:timers/
 import { exactText, losslessText, parseJson } from '../base/json.ts';
 import type { Logger } from '../base/logger.ts';
 import { own } from '../base/own.ts';
-import type { EmbedderStatus } from '../contract/embedder-status.ts';
+import type { EmbedderStatus } from '../contract/responses.ts';
 import { computes, type ComputedEmbedder, embedsLater } from '../contract/embedders/sources.ts';
 import { quotedInFilter } from '../contract/filters.ts';
 import { identity } from '../embedding/embedder-state.ts';

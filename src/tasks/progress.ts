@@ -1,5 +1,5 @@
 import { JsonFloat } from '../base/json.ts';
-import type { ProgressView } from '../contract/tasks.ts';
+import type { ProgressView } from '../contract/responses.ts';
 import type { BatchProgress } from '../engine/native.ts';
 
 /** The steps of a running batch, outermost first, and how long each took. */

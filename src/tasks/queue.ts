@@ -9,18 +9,15 @@ import { FLAG } from '../contract/task-types/task-type.ts';
 import { ApiError, toApiError } from '../contract/errors.ts';
 import { taskTypeEntry } from '../contract/task-types.ts';
 import type {
-  BatchView,
   IndexVisibility,
   TaskFilter,
   TaskNetwork,
-  TaskPage,
   TaskPaging,
   TaskPayload,
   TaskRequest,
-  TaskSummary,
   TaskTotals,
-  TaskView,
 } from '../contract/tasks.ts';
+import type { BatchView, TaskPage, TaskSummary, TaskView } from '../contract/responses.ts';
 import type { IndexRegistry } from '../engine/registry.ts';
 import { removeFile } from '../store/payload-folder.ts';
 import type { Store } from '../store/store.ts';

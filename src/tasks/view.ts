@@ -1,13 +1,8 @@
 import { rfc3339 } from '../base/clock.ts';
 import { nanosOf } from '../base/exact-date.ts';
 import { withFloats } from '../contract/settings.ts';
-import {
-  isoDuration,
-  type BatchView,
-  type ExactDates,
-  type TaskSummary,
-  type TaskView,
-} from '../contract/tasks.ts';
+import { isoDuration, type ExactDates } from '../contract/tasks.ts';
+import type { BatchView, TaskSummary, TaskView } from '../contract/responses.ts';
 import type { TaskRecord } from '../store/memory-table.ts';
 import type { BatchRow } from '../store/task-row.ts';
 import type { TaskStore } from '../store/task-store.ts';

@@ -1,10 +1,9 @@
 /** The indexes that the key may see, and the settings of an index. */
-import type { IndexInfo, IndexStats, InstanceStats } from '../contract/indexes.ts';
+import type { IndexInfo, IndexStats, Stats } from '../contract/responses.ts';
 import { pathOf, type Client } from './client.ts';
 
-export type { IndexStats };
+export type { IndexStats, Stats };
 export type IndexEntry = IndexInfo;
-export type Stats = InstanceStats & { readonly lastUpdate: string | null };
 
 /** Maximum number of indexes listed. The uid of an index not in the list can be typed. */
 const INDEXES_MAX = 1000;

@@ -1,5 +1,5 @@
 /** Checks the servers of a network by searching each of them. */
-import type { Network } from '../contract/network.ts';
+import type { Network } from '../contract/responses.ts';
 import type { Client } from './client.ts';
 
 /** The outcome of a search on one server. */

@@ -1,5 +1,5 @@
 /** Dynamic search rules: what the form sends, and their conditions in words. Pure functions. */
-import type { SearchRule } from '../contract/search-rules.ts';
+import type { SearchRuleView } from '../contract/search-rules.ts';
 import type { Values } from './schema.ts';
 
 /** The request that makes the rule as the form is: conditions that are empty are left out. */
@@ -21,7 +21,7 @@ function withoutEmpty(value: unknown, depth = 2): unknown {
 
 /** Describes the conditions of a rule, one sentence each. */
 export function conditionWords(
-  { conditions }: SearchRule,
+  { conditions }: SearchRuleView,
   shown: (moment: string) => string,
 ): string[] {
   const { time, query, filter } = conditions;

@@ -1,6 +1,7 @@
 /** The session of the page: the key, which is kept while the tab is open, and its rights. */
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
+import type { Access } from '../contract/responses.ts';
 import { Client } from './client.ts';
 
 const STORED_KEY = 'gannet-key';
@@ -26,13 +27,6 @@ const RIGHTS = {
 } as const;
 
 export type Right = keyof typeof RIGHTS;
-
-/** What the server says about the key. */
-interface Access {
-  readonly hasMasterKey: boolean;
-  readonly actions: readonly string[];
-  readonly indexes: readonly string[];
-}
 
 export interface Session {
   readonly client: Client;

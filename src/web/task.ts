@@ -1,5 +1,5 @@
 /** Tasks and batches as the server shows them. */
-import type { BatchView, ProgressView, TaskPage, TaskView } from '../contract/tasks.ts';
+import type { BatchView, ProgressView, TaskPage, TaskView } from '../contract/responses.ts';
 
 export type { TaskPage, TaskView as Task };
 

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { BatchView, TaskPage, TaskView } from '../../src/contract/tasks.ts';
+import type { BatchView, TaskPage, TaskView } from '../../src/contract/responses.ts';
 import { freePort } from '../support/free-port.ts';
 import { settle } from './kill/support/compare.ts';
 import { newSeed, Random } from './kill/support/random.ts';

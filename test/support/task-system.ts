@@ -2,12 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
-import type {
-  IndexVisibility,
-  TaskFilter,
-  TaskRequest,
-  TaskView,
-} from '../../src/contract/tasks.ts';
+import type { IndexVisibility, TaskFilter, TaskRequest } from '../../src/contract/tasks.ts';
+import type { TaskView } from '../../src/contract/responses.ts';
 import { type DataFolder, openDataFolder } from '../../src/store/data-folder.ts';
 import {
   type TaskSystemOptions,

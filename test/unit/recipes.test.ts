@@ -79,7 +79,7 @@ const CHANGES: readonly Change[] = [
       [
         'src/contract/responses.ts',
         {
-          after: 'const ANY: Schema = {};\n',
+          after: 'const ANY = declared<unknown>({});\n',
           insert: 'export const WIT_RESPONSE = object({ laughs: COUNT });\n',
         },
       ],

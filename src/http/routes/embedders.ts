@@ -1,6 +1,5 @@
 import { ApiError, indexNotFound } from '../../contract/errors.ts';
-import type { EmbedderStatus } from '../../contract/embedder-status.ts';
-import { EMBEDDER_STATUS } from '../../contract/responses.ts';
+import { EMBEDDER_STATUS, type EmbedderStatus } from '../../contract/responses.ts';
 import type { Dependencies } from '../dependencies.ts';
 import {
   json,

@@ -1,4 +1,4 @@
-import { KEY, KEYS } from '../../contract/responses.ts';
+import { KEY, KEYS, type KeyView } from '../../contract/responses.ts';
 import { findKey, keyView, newKey, patchedKey, rotatedKey } from '../../auth/keys.ts';
 import { unwrap } from '../../base/result.ts';
 import { ApiError } from '../../contract/errors.ts';
@@ -10,7 +10,6 @@ import {
   ROTATE_KEY,
   type CreateKeyRequest,
   type KeyRecord,
-  type KeyView,
   type PatchKeyRequest,
   type RotateKeyRequest,
 } from '../../contract/keys.ts';

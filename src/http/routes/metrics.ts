@@ -2,10 +2,10 @@ import { statfs } from 'node:fs/promises';
 import {
   TASK_STATUSES,
   TASK_TYPES,
-  type BatchView,
   type TaskFilter,
   type TaskPaging,
 } from '../../contract/tasks.ts';
+import type { BatchView } from '../../contract/responses.ts';
 import { BACKUP_TYPES } from '../../contract/task-types/server.ts';
 import { OUTBOUND_KINDS, type OutboundCount } from '../../outbound/outbound-counts.ts';
 import type { Dependencies } from '../dependencies.ts';

@@ -1,7 +1,7 @@
-import { NETWORK, TASK_SUMMARY } from '../../contract/responses.ts';
+import { NETWORK, TASK_SUMMARY, type TaskView } from '../../contract/responses.ts';
 import { ApiError } from '../../contract/errors.ts';
 import { type NetworkPatch, networkView, PATCH_NETWORK } from '../../contract/network.ts';
-import type { TaskFilter, TaskView } from '../../contract/tasks.ts';
+import type { TaskFilter } from '../../contract/tasks.ts';
 import { originOf } from '../../network/origin.ts';
 import { shardOf } from '../../network/owner.ts';
 import type { Dependencies } from '../dependencies.ts';

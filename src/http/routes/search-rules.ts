@@ -1,4 +1,4 @@
-import { SEARCH_RULE, SEARCH_RULES, TASK_SUMMARY } from '../../contract/responses.ts';
+import { SEARCH_RULES, TASK_SUMMARY } from '../../contract/responses.ts';
 import { Readable } from 'node:stream';
 import { CUSTOM_METADATA_QUERY, type CustomMetadataQuery } from '../../contract/documents.ts';
 import { ApiError } from '../../contract/errors.ts';
@@ -13,6 +13,7 @@ import {
   PATCH_RULE,
   rulePatchFault,
   ruleView,
+  SEARCH_RULE,
   type SearchRule,
   type SearchRulePatch,
 } from '../../contract/search-rules.ts';

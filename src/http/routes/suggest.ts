@@ -1,12 +1,7 @@
 import { foldedWords } from '../../analytics/completion-match.ts';
 import { indexNotFound } from '../../contract/errors.ts';
-import { SUGGEST_RESPONSE } from '../../contract/responses.ts';
-import {
-  SUGGEST,
-  SUGGESTIONS,
-  type SuggestRequest,
-  type Suggestion,
-} from '../../contract/suggest.ts';
+import { SUGGEST_RESPONSE, type Suggestion } from '../../contract/responses.ts';
+import { SUGGEST, SUGGESTIONS, type SuggestRequest } from '../../contract/suggest.ts';
 import type { SettingsObject } from '../../contract/settings.ts';
 import type { SearchCaller } from '../../search/caller.ts';
 import type { Dependencies } from '../dependencies.ts';

@@ -6,17 +6,14 @@ import {
   STATS,
   TASK_SUMMARY,
   VERSION,
+  type IndexStats,
+  type Stats,
 } from '../../contract/responses.ts';
 import { pauser } from '../../base/pauser.ts';
 import { API_LEVEL } from '../../contract/api-level.ts';
 import { indexNotFound } from '../../contract/errors.ts';
 import { PATCH_FEATURES, type FeaturePatch } from '../../contract/features.ts';
-import {
-  STATS_QUERY,
-  type IndexStats,
-  type InstanceStats,
-  type StatsQuery,
-} from '../../contract/indexes.ts';
+import { STATS_QUERY, type StatsQuery } from '../../contract/indexes.ts';
 import { queryParser } from '../../contract/query.ts';
 import type { IndexVisibility } from '../../contract/tasks.ts';
 import { humanSize } from '../../base/size.ts';
@@ -203,10 +200,7 @@ export function checkParts({ tasks, keys }: Pick<Services, 'tasks' | 'keys'>): v
 }
 
 /** Statistics of the indexes that the caller may see; the sizes are those of the whole instance. */
-export function instanceStats(
-  indexes: IndexService,
-  visible: IndexVisibility,
-): InstanceStats & { lastUpdate: string | null } {
+export function instanceStats(indexes: IndexService, visible: IndexVisibility): Stats {
   const { databaseSize, usedDatabaseSize, indexes: all } = indexes.allStats();
   const shown = Object.entries(all).filter(([uid]) => visible === null || visible(uid));
   let lastUpdate: string | null = null;

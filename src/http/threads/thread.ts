@@ -6,7 +6,7 @@ import { systemClock } from '../../base/clock.ts';
 import { Logs } from '../../base/logger.ts';
 import type { RequestLimits } from '../../contract/limits.ts';
 import { NO_NETWORK } from '../../contract/network.ts';
-import type { RateLimit } from '../../contract/rate-limits.ts';
+import type { RateLimit } from '../../contract/responses.ts';
 import { loadAddon } from '../../engine/addon.ts';
 import { MirroredIndexes } from '../../engine/mirrored-indexes.ts';
 import type { EngineOptions, NativeAddon } from '../../engine/native.ts';

@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError } from '../../contract/errors.ts';
-import type { Network, Remote } from '../../contract/network.ts';
+import type { Network, Remote } from '../../contract/responses.ts';
 import type { TaskFilter, TaskRequest } from '../../contract/tasks.ts';
 import type { IndexEntry } from '../../engine/registry.ts';
 import { linesOf } from '../../archive/json-values.ts';

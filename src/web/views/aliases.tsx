@@ -1,4 +1,4 @@
-import type { Alias } from '../../contract/aliases.ts';
+import type { Alias } from '../../contract/responses.ts';
 import { viewHref } from '../address.ts';
 import { pathOf } from '../client.ts';
 import { useBodySchema } from '../description.ts';

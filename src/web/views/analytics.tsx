@@ -1,3 +1,4 @@
+import type { ReportRow } from '../../contract/responses.ts';
 import { Chart, Figure } from '../chart.tsx';
 import { Fault, pathOf } from '../client.ts';
 import { download } from '../download.ts';
@@ -12,18 +13,7 @@ import { TextField } from '../parts/text-field.tsx';
 import { viewHref, replaceAddress, useAddress } from '../address.ts';
 import { useSession } from '../session.ts';
 
-interface Summary {
-  readonly day?: string;
-  readonly searches: number;
-  readonly searchesWithoutResults: number;
-  readonly clicks: number;
-  readonly conversions: number;
-  readonly clickThroughRate: number | null;
-  readonly conversionRate: number | null;
-  readonly meanClickPosition: number | null;
-  readonly latencyMs: Readonly<Record<'p50' | 'p90' | 'p95' | 'p99', number | null>>;
-}
-
+type Summary = Required<Omit<ReportRow, 'day'>> & Pick<ReportRow, 'day'>;
 type Row = Readonly<Record<string, string | number | null>>;
 
 interface Column {

@@ -1,3 +1,4 @@
+import type { Cluster } from '../../contract/responses.ts';
 import { count, counted, milliseconds, size } from '../format.ts';
 import { useGet } from '../hooks.ts';
 import { Problem } from '../parts/problem.tsx';
@@ -5,22 +6,7 @@ import { Table, type TableColumn } from '../parts/table.tsx';
 
 const REFRESH_MS = 5000;
 
-interface Node {
-  readonly name: string;
-  readonly url: string;
-  readonly role: string;
-  readonly applied: number;
-  readonly lagSeconds: number;
-  readonly bytesToFetch: number;
-}
-
-interface Cluster {
-  readonly leader: string | null;
-  /** The number of the last record in the log. */
-  readonly head: number;
-  readonly fault: string | null;
-  readonly nodes: readonly Node[];
-}
+type Node = Cluster['nodes'][number];
 
 /** The nodes of the cluster. Nothing on a server without one. */
 export function ClusterNodes(): JSX.Element | null {

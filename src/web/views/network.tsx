@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { Network, Remote } from '../../contract/network.ts';
+import type { Network, Remote } from '../../contract/responses.ts';
 import { pathOf, type TaskReceipt } from '../client.ts';
 import { useBodySchema } from '../description.ts';
 import { count, counted, milliseconds, moment, percent } from '../format.ts';

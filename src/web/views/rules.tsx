@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
-import type { SearchRule } from '../../contract/search-rules.ts';
+import type { SearchRulePage } from '../../contract/responses.ts';
+import type { SearchRuleView } from '../../contract/search-rules.ts';
 import { viewHref, replaceAddress, useAddress } from '../address.ts';
 import { Figure } from '../chart.tsx';
 import { pathOf, type Client } from '../client.ts';
@@ -22,18 +23,13 @@ const FEATURE = {
   purpose: 'A rule puts chosen documents at fixed positions in the results of matching searches.',
 };
 
-interface RulePage {
-  readonly results: readonly SearchRule[];
-  readonly total: number;
-}
-
 interface Shown {
   q: string;
   active: string;
   page: number;
 }
 
-function listRules(client: Client, shown: Shown, signal: AbortSignal): Promise<RulePage> {
+function listRules(client: Client, shown: Shown, signal: AbortSignal): Promise<SearchRulePage> {
   const { q, active, page } = shown;
   const filter = { query: q === '' ? null : q, active: active === '' ? null : active === 'true' };
   const body = { offset: (page - 1) * PER_PAGE, limit: PER_PAGE, filter };
@@ -49,7 +45,7 @@ export function RulesView(): JSX.Element {
   const change = (part: Record<string, string>): void =>
     replaceAddress(viewHref('rules', null, { q, active, ...part }));
   return (
-    <Resource<SearchRule>
+    <Resource<SearchRuleView>
       noun="rule"
       icon="rules"
       nothing="Results are ordered by relevance only. Create a rule to pin documents."
@@ -133,7 +129,7 @@ function RuleFilter({ q, active, onChange }: FilterProps): JSX.Element {
   );
 }
 
-function RuleFacts({ rule }: { rule: SearchRule }): JSX.Element {
+function RuleFacts({ rule }: { rule: SearchRuleView }): JSX.Element {
   const { description, precedence, active, actions } = rule;
   const conditions = conditionWords(rule, moment);
   return (
@@ -174,7 +170,7 @@ const NEW_RULE = {
 
 interface RuleProps {
   /** null: a new rule. */
-  rule: SearchRule | null;
+  rule: SearchRuleView | null;
   schema: Schema | undefined;
   tools: Tools;
 }

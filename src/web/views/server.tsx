@@ -1,3 +1,4 @@
+import type { Version } from '../../contract/responses.ts';
 import { FEATURE_WORDS } from '../feature-words.ts';
 import { useAction, useGet } from '../hooks.ts';
 import { Coded } from '../parts/coded.tsx';
@@ -11,13 +12,6 @@ import { spaced } from '../spaced.ts';
 declare const process: { readonly env: { readonly GANNET_DOCS?: string } };
 
 type Features = Readonly<Record<string, boolean>>;
-
-interface Version {
-  readonly pkgVersion: string;
-  readonly serverVersion: string;
-  readonly commitSha: string;
-  readonly commitDate: string;
-}
 
 function VersionText(): JSX.Element | null {
   const { value } = useGet<Version>('/version');

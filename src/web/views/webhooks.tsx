@@ -1,4 +1,4 @@
-import type { WebhookRecord } from '../../contract/webhooks.ts';
+import type { WebhookView } from '../../contract/responses.ts';
 import { Figure } from '../chart.tsx';
 import { pathOf } from '../client.ts';
 import { useBodySchema } from '../description.ts';
@@ -6,19 +6,15 @@ import { Cards } from '../parts/card.tsx';
 import { Resource } from '../parts/resource.tsx';
 import { SchemaDialog } from '../parts/schema-dialog.tsx';
 
-interface Webhook extends WebhookRecord {
-  readonly isEditable: boolean;
-}
-
 export function WebhooksView(): JSX.Element {
   const schema = useBodySchema('/webhooks', 'post');
   return (
-    <Resource<Webhook>
+    <Resource<WebhookView>
       noun="webhook"
       icon="bell"
       nothing="Create one to have a URL notified whenever tasks finish."
       load={async (client, signal) =>
-        (await client.send<{ results: Webhook[] }>('GET', '/webhooks', { signal })).results
+        (await client.send<{ results: WebhookView[] }>('GET', '/webhooks', { signal })).results
       }
       list={(rows, open) => (
         <Cards
@@ -71,7 +67,7 @@ export function WebhooksView(): JSX.Element {
   );
 }
 
-function WebhookFacts({ webhook }: { webhook: Webhook }): JSX.Element {
+function WebhookFacts({ webhook }: { webhook: WebhookView }): JSX.Element {
   const { headers, isEditable } = webhook;
   return (
     <>

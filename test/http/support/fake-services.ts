@@ -13,7 +13,8 @@ import {
   renderPartialSettings,
   type SettingsObject,
 } from '../../../src/contract/settings.ts';
-import type { TaskRequest, TaskSummary, TaskView } from '../../../src/contract/tasks.ts';
+import type { TaskRequest } from '../../../src/contract/tasks.ts';
+import type { TaskSummary, TaskView } from '../../../src/contract/responses.ts';
 import type { Services } from '../../../src/http/services.ts';
 import { FeatureStore } from '../../../src/store/feature-store.ts';
 import { KeyStore } from '../../../src/store/key-store.ts';

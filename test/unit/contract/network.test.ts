@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { mergeNetwork, NO_NETWORK, PATCH_NETWORK } from '../../../src/contract/network.ts';
-import type { Network, NetworkPatch } from '../../../src/contract/network.ts';
+import type { NetworkPatch } from '../../../src/contract/network.ts';
+import type { Network } from '../../../src/contract/responses.ts';
 import { validator } from '../../../src/contract/validator.ts';
 
 const body = validator(PATCH_NETWORK);

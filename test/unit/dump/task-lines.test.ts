@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { TASK_TYPES, type TaskRequest, type TaskView } from '../../../src/contract/tasks.ts';
+import { TASK_TYPES, type TaskRequest } from '../../../src/contract/tasks.ts';
+import type { TaskView } from '../../../src/contract/responses.ts';
 import { readTask } from '../../../src/dump/read-task.ts';
 import { taskLine } from '../../../src/dump/write-task.ts';
 import { taskTypeEntry } from '../../../src/contract/task-types.ts';

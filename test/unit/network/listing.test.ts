@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { MalformedJson } from '../../../src/base/json-scanner.ts';
 import { ApiError } from '../../../src/contract/errors.ts';
-import type { TaskSummary } from '../../../src/contract/tasks.ts';
+import type { TaskSummary } from '../../../src/contract/responses.ts';
 import { ListingOrder, readListing, withoutPaths } from '../../../src/network/listing.ts';
 import { KnownWrites, originOf } from '../../../src/network/origin.ts';
 import { mulberry } from '../../support/random.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Network } from '../../../src/contract/network.ts';
+import type { Network } from '../../../src/contract/responses.ts';
 import { type ReplicatedWrite, Replication } from '../../../src/network/replication.ts';
 import type { OutboundClient } from '../../../src/outbound/outbound-client.ts';
 import { OutboundError } from '../../../src/outbound/outbound-error.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { MalformedJson } from '../../../src/base/json-scanner.ts';
-import type { Network } from '../../../src/contract/network.ts';
+import type { Network } from '../../../src/contract/responses.ts';
 import { FanOut, type RemoteQuestion } from '../../../src/network/fan-out.ts';
 import { RemoteClient } from '../../../src/network/remote-client.ts';
 import type { OutboundClient } from '../../../src/outbound/outbound-client.ts';

@@ -1,11 +1,7 @@
 import { rfc3339 } from '../../../src/base/clock.ts';
 import assert from 'node:assert/strict';
-import type {
-  BatchView,
-  ExactDates,
-  TaskDetails,
-  TaskStatus,
-} from '../../../src/contract/tasks.ts';
+import type { ExactDates, TaskDetails, TaskStatus } from '../../../src/contract/tasks.ts';
+import type { BatchView } from '../../../src/contract/responses.ts';
 import type { TaskRow } from '../../../src/contract/task-types.ts';
 import { BatchDetails, detailsOf } from '../../../src/tasks/details.ts';
 import { Progress, shortDuration } from '../../../src/tasks/progress.ts';

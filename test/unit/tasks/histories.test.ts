@@ -2,7 +2,8 @@
  * Which tasks belong to an index after any sequence of swaps, renamings, deletions and restarts.
  */
 import assert from 'node:assert/strict';
-import type { TaskFilter, TaskRequest, TaskView } from '../../../src/contract/tasks.ts';
+import type { TaskFilter, TaskRequest } from '../../../src/contract/tasks.ts';
+import type { TaskView } from '../../../src/contract/responses.ts';
 import { add, forget, TestTaskSystem } from '../../support/task-system.ts';
 import { mulberry } from '../../support/random.ts';
 

@@ -1,10 +1,6 @@
 /** Documents as the server lists them. */
+import type { DocumentPage } from '../../../contract/responses.ts';
 import { pathOf, type Client } from '../../client.ts';
-
-export interface DocumentPage {
-  readonly results: readonly Readonly<Record<string, unknown>>[];
-  readonly total: number;
-}
 
 /** @param filter empty: all documents */
 export function fetchDocuments(

@@ -1,5 +1,5 @@
 /** Keys as the server shows them. */
-import type { KeyView } from '../../../contract/keys.ts';
+import type { KeyView } from '../../../contract/responses.ts';
 import { pathOf, type Client } from '../../client.ts';
 
 export type Key = KeyView;

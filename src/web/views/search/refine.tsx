@@ -1,3 +1,4 @@
+import type { FacetSearchResponse } from '../../../contract/responses.ts';
 import { useState } from 'preact/hooks';
 import { pathOf } from '../../client.ts';
 import { percent } from '../../format.ts';
@@ -31,10 +32,6 @@ interface AllRefineProps extends RefineProps {
   onFilterable(): void;
 }
 
-interface FacetHits {
-  readonly facetHits: readonly { readonly value: string; readonly count: number }[];
-}
-
 /** Everything that narrows or orders the results. */
 export function Refine(props: AllRefineProps): JSX.Element {
   const { uid, state, controls, results, onChange, onFilterable } = props;
@@ -46,7 +43,7 @@ export function Refine(props: AllRefineProps): JSX.Element {
   const find: FindValues = async (facet, text, signal) => {
     const path = pathOf(['indexes', uid, 'facet-search']);
     const options = { body: facetSearch(state, facet, text), signal };
-    const { facetHits } = await client.send<FacetHits>('POST', path, options);
+    const { facetHits } = await client.send<FacetSearchResponse>('POST', path, options);
     return Object.fromEntries(facetHits.map(({ value, count: found }) => [value, found]));
   };
   return (
