@@ -8,6 +8,7 @@ import {
   each,
   integer,
   list,
+  map,
   nullable,
   object,
   oneOf,
@@ -20,27 +21,6 @@ import {
 
 export const CHAT_SOURCES = ['openAi', 'azureOpenAi', 'mistral', 'gemini', 'vLlm'] as const;
 export type ChatSource = (typeof CHAT_SOURCES)[number];
-
-export interface ChatPrompts {
-  system: string;
-  searchDescription: string;
-  searchQParam: string;
-  searchFilterParam: string;
-  searchIndexUidParam: string;
-}
-
-/** The settings of a workspace. null: none. Absent prompts default to {@link DEFAULT_PROMPTS}. */
-export interface ChatWorkspace {
-  uid: string;
-  source: ChatSource;
-  orgId: string | null;
-  projectId: string | null;
-  apiVersion: string | null;
-  deploymentId: string | null;
-  baseUrl: string | null;
-  apiKey: string | null;
-  prompts: Partial<ChatPrompts>;
-}
 
 export const DEFAULT_PROMPTS: ChatPrompts = {
   system:
@@ -68,7 +48,7 @@ export const DEFAULT_PROMPTS: ChatPrompts = {
 };
 
 /** The code of a fault of each, and what it is for. */
-const PROMPTS: Record<keyof ChatPrompts, readonly [ErrorCode, string]> = {
+const PROMPTS = {
   system: ['invalid_chat_completion_system_prompt', 'The system prompt of every conversation.'],
   searchDescription: [
     'invalid_chat_completion_search_description_prompt',
@@ -86,7 +66,8 @@ const PROMPTS: Record<keyof ChatPrompts, readonly [ErrorCode, string]> = {
     'invalid_chat_completion_search_index_uid_param_prompt',
     'Describes how to choose an index.',
   ],
-};
+} as const satisfies Record<string, readonly [ErrorCode, string]>;
+export type ChatPrompts = Record<keyof typeof PROMPTS, string>;
 
 export const CHAT_WORKSPACES_MAX = 1_000;
 /**
@@ -144,6 +125,21 @@ export const PATCH_CHAT_SETTINGS = object(
   }),
 );
 export type ChatSettingsChange = Static<typeof PATCH_CHAT_SETTINGS>;
+
+/** A workspace as the API shows it. */
+export const WORKSPACE_SETTINGS = object({
+  source: oneOf(CHAT_SOURCES),
+  ...each(['orgId', 'projectId', 'apiVersion', 'deploymentId', 'baseUrl', 'apiKey'] as const, () =>
+    nullable(string()),
+  ),
+  prompts: map(string()),
+});
+
+/** As stored. null: none. Absent prompts default to {@link DEFAULT_PROMPTS}. */
+export interface ChatWorkspace extends Omit<Static<typeof WORKSPACE_SETTINGS>, 'prompts'> {
+  uid: string;
+  prompts: Partial<ChatPrompts>;
+}
 
 export function newWorkspace(uid: string): ChatWorkspace {
   return {

@@ -16,23 +16,10 @@ import {
 import type { ErrorCode } from './errors.ts';
 import { paginationQuery } from './pages.ts';
 import { RATE_LIMIT } from './rate-limits.ts';
-import type { RateLimit } from './responses.ts';
+import type { KeyView } from './responses.ts';
 
 /** The stored part of a key. Its secret value is derived from the master key and the uid. */
-export interface KeyRecord {
-  /** Hyphenated lower case. */
-  uid: string;
-  name: string | null;
-  description: string | null;
-  /** As sent, in that order. */
-  actions: string[];
-  indexes: string[];
-  /** RFC 3339; null: never. */
-  expiresAt: string | null;
-  createdAt: string;
-  updatedAt: string;
-  /** Absent: the limit for all keys. */
-  rateLimit?: RateLimit;
+export interface KeyRecord extends Omit<KeyView, 'key' | 'previousExpiresAt'> {
   /** Absent: the value was never rotated. */
   rotation?: KeyRotation;
 }

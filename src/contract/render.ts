@@ -3,8 +3,19 @@
  */
 import { ApiError, featureNotEnabled, type ErrorCode } from './errors.ts';
 import type { Feature, FeatureSet } from './features.ts';
-import { declared, indexUid, nullable, string } from './declare.ts';
-import type { Schema } from './schema.ts';
+import {
+  declared,
+  indexUid,
+  integer,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  optionals,
+  string,
+  type Static,
+  type TProperties,
+} from './declare.ts';
 
 type Json = Record<string, unknown>;
 
@@ -45,83 +56,53 @@ const INPUT_KINDS: Record<string, Kind> = {
   inlineSearch: { needs: ['inline'], forbids: ['indexUid', 'id'], feature: 'multimodal' },
 };
 
-export interface RenderTemplate {
-  kind: string;
-  indexUid?: string;
-  embedder?: string;
-  fragment?: string;
-  inline?: unknown;
-  documentTemplateMaxBytes?: number | null;
-}
-
-export interface RenderInput {
-  kind: string;
-  indexUid?: string;
-  id?: string;
-  inline?: Json;
-}
-
-export interface RenderRequest {
-  template: RenderTemplate;
-  input?: RenderInput | null;
-}
-
-function part(
+/** A kind, and the fields of all kinds. */
+function part<P extends TProperties>(
   code: ErrorCode,
   kinds: Readonly<Record<string, Kind>>,
-  properties: Record<string, Schema>,
-  orNull: boolean,
-): Schema {
-  const coded = Object.fromEntries(
-    Object.entries(properties).map(([name, schema]) => [name, { ...schema, 'x-code': code }]),
-  );
-  return {
-    type: orNull ? ['object', 'null'] : 'object',
-    properties: {
-      kind: {
-        type: 'string',
-        enum: Object.keys(kinds),
-        'x-code': code,
-        'x-missing-code': code,
-      },
-      ...coded,
+  members: P,
+) {
+  const coded = Object.entries(members).map(([name, schema]) => [
+    name,
+    { ...schema, 'x-code': code },
+  ]);
+  return object(
+    {
+      kind: oneOf(Object.keys(kinds), { 'x-code': code, 'x-missing-code': code }),
+      ...optionals(Object.fromEntries(coded) as P),
     },
-    required: ['kind'],
-    additionalProperties: false,
-    'x-code': code,
-    'x-key-code': code,
-  };
+    { 'x-code': code, 'x-key-code': code },
+  );
 }
 
 const OPTIONAL_INDEX_UID = nullable(indexUid());
 const OPTIONAL_TEXT = nullable(string());
 
-/** Its type is that of the request {@link withoutNulls}, whose kinds decide which fields it has. */
-export const RENDER = declared<RenderRequest>({
-  type: 'object',
-  properties: {
-    template: part(
-      'invalid_render_template',
-      TEMPLATE_KINDS,
-      {
-        indexUid: OPTIONAL_INDEX_UID,
-        embedder: OPTIONAL_TEXT,
-        fragment: OPTIONAL_TEXT,
-        inline: {},
-        documentTemplateMaxBytes: { type: ['integer', 'null'], minimum: 1 },
-      },
-      false,
-    ),
-    input: part(
-      'invalid_render_input',
-      INPUT_KINDS,
-      { indexUid: OPTIONAL_INDEX_UID, id: OPTIONAL_TEXT, inline: {} },
-      true,
-    ),
-  },
-  required: ['template'],
-  additionalProperties: false,
+const TEMPLATE = part('invalid_render_template', TEMPLATE_KINDS, {
+  indexUid: OPTIONAL_INDEX_UID,
+  embedder: OPTIONAL_TEXT,
+  fragment: OPTIONAL_TEXT,
+  inline: declared<unknown>({}),
+  documentTemplateMaxBytes: nullable(integer({ minimum: 1 })),
 });
+const INPUT = part('invalid_render_input', INPUT_KINDS, {
+  indexUid: OPTIONAL_INDEX_UID,
+  id: OPTIONAL_TEXT,
+  inline: declared<Json>({}),
+});
+
+type Given<T> = { [Name in keyof T]: Exclude<T[Name], null> };
+export type RenderTemplate = Given<Static<typeof TEMPLATE>>;
+export type RenderInput = Given<Static<typeof INPUT>>;
+export interface RenderRequest {
+  template: RenderTemplate;
+  input?: RenderInput | null;
+}
+
+/** Its type is that of the request {@link withoutNulls}, whose kinds decide which fields it has. */
+export const RENDER = declared<RenderRequest>(
+  object({ template: TEMPLATE, input: optional(nullable(INPUT)) }),
+);
 
 /** The request without the fields whose value is null. Clients send every field that they know. */
 export function withoutNulls({ template, input }: RenderRequest): RenderRequest {

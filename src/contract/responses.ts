@@ -373,13 +373,16 @@ export const KEY = object({
   name: TEXT_OR_NULL,
   description: TEXT_OR_NULL,
   key: TEXT,
+  /** Hyphenated lower case. */
   uid: TEXT,
+  /** As sent, in that order. */
   actions: list(declared<string>(oneOf(ACTIONS))),
   indexes: list(TEXT),
+  /** null: never. */
   expiresAt: nullable(DATE),
   createdAt: DATE,
   updatedAt: DATE,
-  /** Present when the key has a limit of its own. */
+  /** Absent: the limit for all keys. */
   rateLimit: optional(RATE_LIMIT_VIEW),
   /** Present while an earlier value is accepted: until when. */
   previousExpiresAt: optional(DATE),
@@ -430,17 +433,6 @@ export const RENDERED = object({ template: ANY, rendered: ANY });
 
 export const WORKSPACE = object({ uid: TEXT });
 export const WORKSPACES = pageOf(WORKSPACE);
-export const WORKSPACE_SETTINGS = object({
-  source: TEXT,
-  orgId: TEXT_OR_NULL,
-  projectId: TEXT_OR_NULL,
-  apiVersion: TEXT_OR_NULL,
-  deploymentId: TEXT_OR_NULL,
-  baseUrl: TEXT_OR_NULL,
-  apiKey: TEXT_OR_NULL,
-  prompts: map(TEXT),
-});
-
 const RATE = nullable(NUMBER);
 const REPORT_ROW = object({
   searches: COUNT,

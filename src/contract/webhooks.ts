@@ -1,10 +1,7 @@
 import { immutable, map, nullable, object, optional, string, type Static } from './declare.ts';
+import type { WebhookView } from './responses.ts';
 
-export interface WebhookRecord {
-  uuid: string;
-  url: string;
-  headers: Record<string, string>;
-}
+export type WebhookRecord = Omit<WebhookView, 'isEditable'>;
 
 /** Uuid of the webhook given at launch. */
 export const LAUNCH_WEBHOOK_UUID = '00000000-0000-0000-0000-000000000000';

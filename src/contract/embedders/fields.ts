@@ -2,6 +2,20 @@
  * The fields of embedders. A field has the same meaning for every source; each source declares
  * which fields it supports.
  */
+import {
+  boolean,
+  declared,
+  each,
+  integer,
+  map,
+  nullable,
+  number,
+  object,
+  oneOf,
+  optionals,
+  string,
+  type Static,
+} from '../declare.ts';
 import type { Schema } from '../schema.ts';
 
 /** Maximum dimensions of an embedding; `kDimensionsMax` of the engine. */
@@ -10,41 +24,50 @@ export const DIMENSIONS_MAX = 65_536;
 export type Fragments = Record<string, { value: unknown }>;
 
 /**
- * The distribution of the similarities of a model. A search shifts them so that the mean becomes a
- * score of 0.5.
- */
-export interface Distribution {
-  mean: number;
-  sigma: number;
-}
-
-export interface EmbedderFields {
-  model: string;
-  revision: string;
-  pooling: 'useModel' | 'forceCls' | 'forceMean';
-  apiKey: string;
-  dimensions: number;
-  binaryQuantized: boolean;
-  documentTemplate: string;
-  documentTemplateMaxBytes: number;
-  url: string;
-  maxBatchTexts: number;
-  maxBatchBytes: number;
-  indexingFragments: Fragments;
-  searchFragments: Fragments;
-  request: unknown;
-  response: unknown;
-  headers: Record<string, string>;
-  distribution: Distribution;
-  mode: EmbeddingMode;
-}
-
-/**
  * `batch`: the embeddings of documents are stored together with them. `background`: later, as fast
  * as the provider makes them.
  */
 export const EMBEDDING_MODES = ['batch', 'background'] as const;
 export type EmbeddingMode = (typeof EMBEDDING_MODES)[number];
+
+const TEXT = nullable(string());
+const SECRET_TEXT = nullable(string({ 'x-secret': true }));
+const COUNT = nullable(integer({ minimum: 1 }));
+const RATIO = number({ minimum: 0, maximum: 1 });
+const ANY = declared<unknown>({});
+const FRAGMENTS = declared<Fragments | null>(nullable(map(nullable(object({ value: ANY })))));
+
+/**
+ * In the order in which an embedder is shown, except for the parts, which come before
+ * `distribution` there.
+ */
+export const FIELD_SCHEMAS = {
+  model: TEXT,
+  revision: TEXT,
+  pooling: nullable(oneOf(['useModel', 'forceCls', 'forceMean'])),
+  apiKey: SECRET_TEXT,
+  dimensions: nullable(integer({ minimum: 1, maximum: DIMENSIONS_MAX })),
+  binaryQuantized: nullable(boolean()),
+  documentTemplate: TEXT,
+  // 0 is refused too: by the task, when the template is not given with it.
+  documentTemplateMaxBytes: nullable(integer({ minimum: 0 })),
+  url: SECRET_TEXT,
+  maxBatchTexts: COUNT,
+  maxBatchBytes: COUNT,
+  indexingFragments: FRAGMENTS,
+  searchFragments: FRAGMENTS,
+  request: ANY,
+  response: ANY,
+  headers: nullable(map(string({ 'x-secret': true }), { 'x-secret': true })),
+  /** A search shifts the similarities of a model so that the mean becomes a score of 0.5. */
+  distribution: nullable(object({ mean: RATIO, sigma: RATIO })),
+  mode: nullable(oneOf(EMBEDDING_MODES)),
+};
+
+export type EmbedderFields = {
+  [Name in keyof typeof FIELD_SCHEMAS]: Exclude<Static<(typeof FIELD_SCHEMAS)[Name]>, null>;
+};
+export type Distribution = EmbedderFields['distribution'];
 
 /** The embedders inside a composite one. */
 export const PARTS = ['searchEmbedder', 'indexingEmbedder'] as const;
@@ -86,66 +109,11 @@ export type EmbedderOf<Source extends string, Rules> = { source: Source } & {
 export const COMMON_FIELDS = ['distribution', 'binaryQuantized'] as const;
 type CommonField = (typeof COMMON_FIELDS)[number];
 
-const TEXT: Schema = { type: ['string', 'null'] };
-const SECRET_TEXT: Schema = { type: ['string', 'null'], 'x-secret': true };
-const COUNT: Schema = { type: ['integer', 'null'], minimum: 1 };
-const RATIO: Schema = { type: 'number', minimum: 0, maximum: 1 };
-const FRAGMENTS: Schema = {
-  type: ['object', 'null'],
-  additionalProperties: {
-    type: ['object', 'null'],
-    properties: { value: {} },
-    required: ['value'],
-    additionalProperties: false,
-  },
-};
-
-/**
- * In the order in which an embedder is shown, except for the parts, which come before
- * `distribution` there.
- */
-export const FIELD_SCHEMAS: Readonly<Record<keyof EmbedderFields, Schema>> = {
-  model: TEXT,
-  revision: TEXT,
-  pooling: { type: ['string', 'null'], enum: ['useModel', 'forceCls', 'forceMean'] },
-  apiKey: SECRET_TEXT,
-  dimensions: { ...COUNT, maximum: DIMENSIONS_MAX },
-  binaryQuantized: { type: ['boolean', 'null'] },
-  documentTemplate: TEXT,
-  // 0 is refused too: by the task, when the template is not given with it.
-  documentTemplateMaxBytes: { type: ['integer', 'null'], minimum: 0 },
-  url: SECRET_TEXT,
-  maxBatchTexts: COUNT,
-  maxBatchBytes: COUNT,
-  indexingFragments: FRAGMENTS,
-  searchFragments: FRAGMENTS,
-  request: {},
-  response: {},
-  headers: {
-    type: ['object', 'null'],
-    additionalProperties: { type: 'string', 'x-secret': true },
-    'x-secret': true,
-  },
-  distribution: {
-    type: ['object', 'null'],
-    properties: { mean: RATIO, sigma: RATIO },
-    required: ['mean', 'sigma'],
-    additionalProperties: false,
-  },
-  mode: { type: ['string', 'null'], enum: [...EMBEDDING_MODES] },
-};
-
-function embedderSchema(sources: readonly string[], more: Record<string, Schema>): Schema {
-  const source: Schema = { type: ['string', 'null'], enum: sources };
-  const properties = { source, ...FIELD_SCHEMAS, ...more };
-  return { type: ['object', 'null'], properties, additionalProperties: false };
-}
-
 /** Schema of the setting `embedders`. */
 export function embeddersSchema(sources: readonly string[]): Schema {
-  const part = embedderSchema(sources, {});
-  const parts = Object.fromEntries(PARTS.map((name) => [name, part]));
-  return { type: ['object', 'null'], additionalProperties: embedderSchema(sources, parts) };
+  const fields = { source: nullable(oneOf(sources)), ...FIELD_SCHEMAS };
+  const part = nullable(object(optionals(fields)));
+  return nullable(map(nullable(object(optionals({ ...fields, ...each(PARTS, () => part) })))));
 }
 
 const SHOWN_ORDER: readonly string[] = [

@@ -4,57 +4,72 @@ import {
   DEFAULT_DOCUMENT_TEMPLATE,
   DEFAULT_TEMPLATE_BYTES_MAX,
 } from '../../templates/document-template.ts';
-import { nullable, number } from '../declare.ts';
+import {
+  integer,
+  nullable,
+  number,
+  object,
+  oneOf,
+  optional,
+  optionals,
+  string,
+  type Static,
+} from '../declare.ts';
 import { ApiError } from '../errors.ts';
 import { MATCHING_STRATEGIES } from '../matching-strategies.ts';
-import type { Schema } from '../schema.ts';
 import { SEARCH_DEFAULTS } from '../search.ts';
-import { fieldsOf, inOrder, isGiven, isObject, mergeFields, setting, TEXTS } from './setting.ts';
-
-export interface ChatSettings {
-  description: string;
-  documentTemplate: string;
-  documentTemplateMaxBytes: number;
-  searchParameters: Record<string, unknown>;
-}
+import {
+  FLAG,
+  fieldsOf,
+  inOrder,
+  isGiven,
+  isObject,
+  mergeFields,
+  setting,
+  TEXTS,
+  type Complete,
+} from './setting.ts';
 
 const CODE = 'invalid_settings_index_chat';
 
-const SEARCH_PARAMETERS: Schema = {
-  type: ['object', 'null'],
-  properties: {
-    hybrid: {
-      type: ['object', 'null'],
-      properties: {
-        semanticRatio: nullable(
-          number({ minimum: 0, maximum: 1, default: SEARCH_DEFAULTS.hybrid.semanticRatio }),
-        ),
-        embedder: { type: 'string' },
-      },
-      required: ['embedder'],
-      additionalProperties: false,
-    },
-    limit: { type: ['integer', 'null'], minimum: 0 },
-    sort: TEXTS,
-    distinct: { type: ['string', 'null'] },
-    matchingStrategy: { type: ['string', 'null'], enum: [...MATCHING_STRATEGIES] },
-    attributesToSearchOn: TEXTS,
-    rankingScoreThreshold: { type: ['number', 'null'], minimum: 0, maximum: 1 },
-    useNetwork: { type: ['boolean', 'null'] },
-  },
-  additionalProperties: false,
-};
+const SEARCH_PARAMETERS = nullable(
+  object(
+    optionals({
+      hybrid: nullable(
+        object({
+          semanticRatio: optional(
+            nullable(
+              number({ minimum: 0, maximum: 1, default: SEARCH_DEFAULTS.hybrid.semanticRatio }),
+            ),
+          ),
+          embedder: string(),
+        }),
+      ),
+      limit: nullable(integer({ minimum: 0 })),
+      sort: TEXTS,
+      distinct: nullable(string()),
+      matchingStrategy: nullable(oneOf(MATCHING_STRATEGIES)),
+      attributesToSearchOn: TEXTS,
+      rankingScoreThreshold: nullable(number({ minimum: 0, maximum: 1 })),
+      useNetwork: FLAG,
+    }),
+  ),
+);
 
-const SCHEMA: Schema = {
-  type: ['object', 'null'],
-  properties: {
-    description: { type: ['string', 'null'] },
-    documentTemplate: { type: ['string', 'null'] },
-    documentTemplateMaxBytes: { type: ['integer', 'null'], minimum: 0 },
-    searchParameters: SEARCH_PARAMETERS,
-  },
-  additionalProperties: false,
-};
+const SCHEMA = nullable(
+  object(
+    optionals({
+      description: nullable(string()),
+      documentTemplate: nullable(string()),
+      documentTemplateMaxBytes: nullable(integer({ minimum: 0 })),
+      searchParameters: SEARCH_PARAMETERS,
+    }),
+  ),
+);
+export type ChatSettings = Omit<
+  Complete<NonNullable<Static<typeof SCHEMA>>>,
+  'searchParameters'
+> & { searchParameters: NonNullable<Static<typeof SEARCH_PARAMETERS>> };
 
 function initial(): ChatSettings {
   return {
@@ -93,7 +108,10 @@ export const chat = setting({
   merge(current: ChatSettings, change: Partial<ChatSettings>) {
     const merged = mergeFields(current, change, initial());
     if (isObject(change.searchParameters)) {
-      const parameters = { ...current.searchParameters, ...change.searchParameters };
+      const parameters: Record<string, unknown> = {
+        ...current.searchParameters,
+        ...change.searchParameters,
+      };
       merged.searchParameters = inOrder(
         parameters,
         fieldsOf(SEARCH_PARAMETERS).filter((name) => isGiven(parameters[name])),

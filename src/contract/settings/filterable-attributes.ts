@@ -1,65 +1,54 @@
-import type { Schema } from '../schema.ts';
+import { boolean, defaultOf, object, optional, optionals, type Static } from '../declare.ts';
 import { PATTERNS, setting } from './setting.ts';
 
-/** Features of a filter that are additions to the API: shown only where they are on. */
+/** Additions to the API: shown only where they are on. */
 const ADDITIONS = {
-  date: 'Dates in RFC 3339, as texts or as seconds since 1970, are compared by their moments.',
-  elements: 'Conditions in brackets, `items[price < 5 AND colour = red]`, test one element of it.',
-} as const;
-type Addition = keyof typeof ADDITIONS;
+  date: boolean({
+    default: false,
+    description:
+      'Dates in RFC 3339, as texts or as seconds since 1970, are compared by their moments.',
+  }),
+  elements: boolean({
+    default: false,
+    description:
+      'Conditions in brackets, `items[price < 5 AND colour = red]`, test one element of it.',
+  }),
+};
+const FILTER = {
+  equality: boolean({ default: true }),
+  comparison: boolean({ default: false }),
+};
+const FEATURES = {
+  facetSearch: boolean({ default: false }),
+  filter: object(optionals({ ...FILTER, ...ADDITIONS })),
+};
+const RULE = object({
+  attributePatterns: PATTERNS,
+  features: optional(object(optionals(FEATURES))),
+});
+type GivenRule = Static<typeof RULE>;
 
-export interface FilterableRule {
-  attributePatterns: string[];
+export interface FilterableRule extends GivenRule {
   features: {
     facetSearch: boolean;
-    filter: { equality: boolean; comparison: boolean } & { [name in Addition]?: true };
+    filter: { equality: boolean; comparison: boolean; date?: boolean; elements?: boolean };
   };
 }
 
-const RULE: Schema = {
-  type: 'object',
-  properties: {
-    attributePatterns: PATTERNS,
-    features: {
-      type: 'object',
-      properties: {
-        facetSearch: { type: 'boolean', default: false },
-        filter: {
-          type: 'object',
-          properties: {
-            equality: { type: 'boolean', default: true },
-            comparison: { type: 'boolean', default: false },
-            ...Object.fromEntries(
-              Object.entries(ADDITIONS).map(([name, description]) => [
-                name,
-                { type: 'boolean', default: false, description },
-              ]),
-            ),
-          },
-          additionalProperties: false,
-        },
-      },
-      additionalProperties: false,
-    },
-  },
-  required: ['attributePatterns'],
-  additionalProperties: false,
-};
-
 /** A rule with its defaults filled in. */
-function completeRule(rule: string | Partial<FilterableRule>): string | FilterableRule {
+function completeRule(rule: string | GivenRule): string | FilterableRule {
   if (typeof rule === 'string') return rule;
-  const features = rule.features as Partial<FilterableRule['features']> | undefined;
-  const filter = features?.filter as Partial<FilterableRule['features']['filter']> | undefined;
-  const additions = (Object.keys(ADDITIONS) as Addition[]).filter((name) => filter?.[name]);
+  const { attributePatterns, features: { facetSearch, filter = {} } = {} } = rule;
+  const { equality, comparison, ...additions } = filter;
+  const names = Object.keys(ADDITIONS) as (keyof typeof ADDITIONS)[];
   return {
-    attributePatterns: rule.attributePatterns!,
+    attributePatterns,
     features: {
-      facetSearch: features?.facetSearch ?? false,
+      facetSearch: facetSearch ?? defaultOf(FEATURES.facetSearch),
       filter: {
-        equality: filter?.equality ?? true,
-        comparison: filter?.comparison ?? false,
-        ...Object.fromEntries(additions.map((name) => [name, true])),
+        equality: equality ?? defaultOf(FILTER.equality),
+        comparison: comparison ?? defaultOf(FILTER.comparison),
+        ...Object.fromEntries(names.filter((name) => additions[name]).map((name) => [name, true])),
       },
     },
   };
@@ -75,5 +64,5 @@ export const filterableAttributes = setting({
   schema: { type: ['array', 'null'], items: { oneOf: [{ type: 'string' }, RULE] } },
   touches: ['columns'],
   initial: (): (string | FilterableRule)[] => [],
-  canonical: (sent: (string | Partial<FilterableRule>)[]) => sent.map(completeRule),
+  canonical: (sent: (string | GivenRule)[]) => sent.map(completeRule),
 });

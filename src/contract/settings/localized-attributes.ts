@@ -1,25 +1,12 @@
 import { ok } from '../../base/result.ts';
+import { list, nullable, object, oneOf, type Static } from '../declare.ts';
 import { canonicalLocale, LOCALES } from '../locales.ts';
-import type { Schema } from '../schema.ts';
 import { isObject, PATTERNS, setting } from './setting.ts';
 
-export interface LocalizedRule {
-  attributePatterns: string[];
-  locales: string[];
-}
-
-const SCHEMA: Schema = {
-  type: ['array', 'null'],
-  items: {
-    type: 'object',
-    properties: {
-      attributePatterns: PATTERNS,
-      locales: { type: 'array', items: { type: 'string', enum: LOCALES } },
-    },
-    required: ['attributePatterns', 'locales'],
-    additionalProperties: false,
-  },
-};
+const SCHEMA = nullable(
+  list(object({ attributePatterns: PATTERNS, locales: list(oneOf(LOCALES)) })),
+);
+type LocalizedRules = NonNullable<Static<typeof SCHEMA>>;
 
 export const localizedAttributes = setting({
   name: 'localizedAttributes',
@@ -29,21 +16,13 @@ export const localizedAttributes = setting({
   code: 'invalid_settings_localized_attributes',
   schema: SCHEMA,
   touches: ['text'],
-  initial: (): LocalizedRule[] => [],
+  initial: (): LocalizedRules => [],
   // The value wrapped in an object of one member is accepted as well.
   childSchema: {
-    oneOf: [
-      { ...SCHEMA },
-      {
-        type: 'object',
-        properties: { localizedAttributes: SCHEMA },
-        required: ['localizedAttributes'],
-        additionalProperties: false,
-      },
-    ],
+    oneOf: [SCHEMA, object({ localizedAttributes: SCHEMA })],
   },
   fromChildBody: (body: unknown) => (isObject(body) ? body.localizedAttributes : body),
-  merge(_current: LocalizedRule[], change: LocalizedRule[]) {
+  merge(_current: LocalizedRules, change: LocalizedRules) {
     return ok(
       change.map(({ attributePatterns, locales }) => ({
         attributePatterns,

@@ -1,4 +1,5 @@
 import { ok, err } from '../../base/result.ts';
+import { list, nullable, string } from '../declare.ts';
 import { ApiError } from '../errors.ts';
 import { setting } from './setting.ts';
 
@@ -33,11 +34,7 @@ export const rankingRules = setting({
     'The order of results: each rule orders the documents that the rules before it rank equal. `field:asc` and `field:desc` are rules too, and so are formulas in place of the field.',
   methods: ['PUT'],
   code: CODE,
-  schema: {
-    type: ['array', 'null'],
-    items: { type: 'string', format: 'ranking-rule' },
-    maxItems: RANKING_RULES_MAX,
-  },
+  schema: nullable(list(string({ format: 'ranking-rule' }), { maxItems: RANKING_RULES_MAX })),
   // For the attributes that `asc` and `desc` rules name.
   touches: ['columns'],
   initial: () => [...DEFAULT_RANKING_RULES],

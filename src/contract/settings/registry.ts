@@ -1,6 +1,17 @@
 /** Every setting of an index, in the order of GET /settings. */
 import { ok } from '../../base/result.ts';
-import { MATCHING_STRATEGIES, type MatchingStrategy } from '../matching-strategies.ts';
+import {
+  integer,
+  list,
+  map,
+  nullable,
+  object,
+  oneOf,
+  optionals,
+  string,
+  type Static,
+} from '../declare.ts';
+import { MATCHING_STRATEGIES } from '../matching-strategies.ts';
 import { chat } from './chat.ts';
 import { embedders } from './embedders.ts';
 import { faceting } from './faceting.ts';
@@ -9,18 +20,28 @@ import { localizedAttributes } from './localized-attributes.ts';
 import { rankingRules } from './ranking-rules.ts';
 import { rerankers } from './rerankers.ts';
 import { searchableAttributes } from './searchable-attributes.ts';
-import { FLAG, mergeFields, setting, sortedKeys, sortedSet, TEXTS } from './setting.ts';
+import { FLAG, mergeFields, PATTERNS, setting, sortedKeys, sortedSet, TEXTS } from './setting.ts';
 import { suggestions } from './suggestions.ts';
 import { typoTolerance } from './typo-tolerance.ts';
 
 /** Maximum per index; each is looked for in every hit. */
 const FOREIGN_KEYS_MAX = 100;
+const FOREIGN_KEYS = nullable(
+  list(object({ foreignIndexUid: string(), fieldName: string() }), {
+    maxItems: FOREIGN_KEYS_MAX,
+  }),
+);
 
 /** What a search has when its index says nothing. */
 export const SEARCH_CUTOFF_MS = 1500;
 
 const allAttributes = (): string[] => ['*'];
 const none = (): string[] => [];
+
+/** One of these names. */
+function chosen<const N extends string>(names: readonly N[], initial: N) {
+  return { schema: nullable(oneOf(names)), initial: (): N => initial };
+}
 
 /** Each name once; the star replaces all of them. */
 function mergeAttributes(_current: string[], change: string[]) {
@@ -65,18 +86,9 @@ export const SETTINGS = [
       'Fields with ids of documents in another index. A search can return those documents instead of the ids, and filter by them.',
     methods: ['PUT'],
     code: 'invalid_settings_foreign_keys',
-    schema: {
-      type: ['array', 'null'],
-      items: {
-        type: 'object',
-        properties: { foreignIndexUid: { type: 'string' }, fieldName: { type: 'string' } },
-        required: ['foreignIndexUid', 'fieldName'],
-        additionalProperties: false,
-      },
-      maxItems: FOREIGN_KEYS_MAX,
-    },
+    schema: FOREIGN_KEYS,
     touches: [],
-    initial: (): { foreignIndexUid: string; fieldName: string }[] => [],
+    initial: (): NonNullable<Static<typeof FOREIGN_KEYS>> => [],
     feature: 'foreignKeys',
   }),
   rankingRules,
@@ -138,10 +150,7 @@ export const SETTINGS = [
       'For one or several words, the words that a search for them also finds. Synonyms work in one direction: list both for both directions.',
     methods: ['PUT'],
     code: 'invalid_settings_synonyms',
-    schema: {
-      type: ['object', 'null'],
-      additionalProperties: { type: 'array', items: { type: 'string' } },
-    },
+    schema: nullable(map(PATTERNS)),
     mayBeLong: true,
     touches: [],
     initial: (): Record<string, string[]> => ({}),
@@ -154,7 +163,7 @@ export const SETTINGS = [
       'Show only the best document for each value of this field: for example a product once instead of in each colour.',
     methods: ['PUT'],
     code: 'invalid_settings_distinct_attribute',
-    schema: { type: ['string', 'null'] },
+    schema: nullable(string()),
     touches: ['columns'],
     initial: (): string | null => null,
   }),
@@ -165,7 +174,7 @@ export const SETTINGS = [
       'A field with a date in RFC 3339 or in seconds since 1970. From that second on the document is not found, and it is deleted soon after. Of several dates the earliest counts.',
     methods: ['PUT'],
     code: 'invalid_settings_expires_at_attribute',
-    schema: { type: ['string', 'null'] },
+    schema: nullable(string()),
     touches: ['columns'],
     initial: (): string | null => null,
     addition: true,
@@ -190,9 +199,8 @@ export const SETTINGS = [
       'How precisely the distance between words is measured: `byWord`, or `byAttribute`, which only checks whether they are in the same field.',
     methods: ['PUT'],
     code: 'invalid_settings_proximity_precision',
-    schema: { type: ['string', 'null'], enum: ['byWord', 'byAttribute'] },
+    ...chosen(['byWord', 'byAttribute'], 'byWord'),
     touches: [],
-    initial: (): 'byWord' | 'byAttribute' => 'byWord',
   }),
   typoTolerance,
   faceting,
@@ -203,11 +211,7 @@ export const SETTINGS = [
       'How many results paging can reach. Far more than ten thousand make deep pages slow.',
     methods: ['PATCH'],
     code: 'invalid_settings_pagination',
-    schema: {
-      type: ['object', 'null'],
-      properties: { maxTotalHits: { type: ['integer', 'null'], minimum: 1 } },
-      additionalProperties: false,
-    },
+    schema: nullable(object(optionals({ maxTotalHits: nullable(integer({ minimum: 1 })) }))),
     touches: [],
     initial: () => ({ maxTotalHits: 1000 }),
     merge: (current: { maxTotalHits: number }, change: object) =>
@@ -238,7 +242,7 @@ export const SETTINGS = [
     explanation: `Milliseconds after which a search returns what it has ranked by then. ${SEARCH_CUTOFF_MS} by default.`,
     methods: ['PUT'],
     code: 'invalid_settings_search_cutoff_ms',
-    schema: { type: ['integer', 'null'], minimum: 0 },
+    schema: nullable(integer({ minimum: 0 })),
     touches: [],
     // null: SEARCH_CUTOFF_MS.
     initial: (): number | null => null,
@@ -261,9 +265,8 @@ export const SETTINGS = [
       'Whether the last word of a query also finds words that begin with it, for search as you type: `indexingTime`, or `disabled`.',
     methods: ['PUT'],
     code: 'invalid_settings_prefix_search',
-    schema: { type: ['string', 'null'], enum: ['indexingTime', 'disabled'] },
+    ...chosen(['indexingTime', 'disabled'], 'indexingTime'),
     touches: [],
-    initial: (): 'indexingTime' | 'disabled' => 'indexingTime',
   }),
   setting({
     name: 'defaultMatchingStrategy',
@@ -272,9 +275,8 @@ export const SETTINGS = [
       'The `matchingStrategy` of searches that name none: `last`, `all`, `frequency`, or `natural`, which answers whole questions.',
     methods: ['PUT'],
     code: 'invalid_settings_default_matching_strategy',
-    schema: { type: ['string', 'null'], enum: [...MATCHING_STRATEGIES] },
+    ...chosen(MATCHING_STRATEGIES, 'last'),
     touches: [],
-    initial: (): MatchingStrategy => 'last',
     addition: true,
   }),
   suggestions,
@@ -285,9 +287,8 @@ export const SETTINGS = [
     explanation: 'How vectors are stored.',
     methods: ['PATCH', 'PUT'],
     code: 'invalid_settings_vector_store',
-    schema: { type: ['string', 'null'], enum: ['stable', 'experimental'] },
+    ...chosen(['stable', 'experimental'], 'stable'),
     touches: [],
-    initial: (): 'stable' | 'experimental' => 'stable',
     feature: 'vectorStoreSetting',
     resetOnlyWithFeature: true,
   }),

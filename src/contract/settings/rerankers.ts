@@ -20,7 +20,8 @@ import {
 import { TAGS_MAX, tagsOf, templateFault } from '../../templates/liquid.ts';
 import { headersFault } from '../formats.ts';
 import { isUrl } from '../embedders/check.ts';
-import { FIELD_SCHEMAS } from '../embedders/fields.ts';
+import { each, map, nullable, object, oneOf, optionals } from '../declare.ts';
+import { FIELD_SCHEMAS, type EmbedderFields } from '../embedders/fields.ts';
 import {
   POSITION,
   QUERY,
@@ -34,24 +35,24 @@ import { isGiven, setting, sortedKeys } from './setting.ts';
 
 const RERANKERS_MAX = 20;
 
-interface Fields {
-  model: string;
-  revision: string;
-  url: string;
-  apiKey: string;
-  request: unknown;
-  response: unknown;
-  headers: Record<string, string>;
-  documentTemplate: string;
-  documentTemplateMaxBytes: number;
-}
+const COMMON = ['documentTemplate', 'documentTemplateMaxBytes'] as const;
+const NAMES = [
+  'model',
+  'revision',
+  'url',
+  'apiKey',
+  'request',
+  'response',
+  'headers',
+  ...COMMON,
+] as const;
+type Fields = Pick<EmbedderFields, (typeof NAMES)[number]>;
 
 /** The fields of each source, and whether they are required. */
 const SOURCES: Readonly<Record<string, Partial<Record<keyof Fields, boolean>>>> = {
   rest: { url: true, apiKey: false, request: true, response: true, headers: false },
   huggingFace: { model: true, revision: false },
 };
-const COMMON = ['documentTemplate', 'documentTemplateMaxBytes'] as const;
 
 /** In stored form. */
 export type Reranker = { source: 'rest' | 'huggingFace' } & Partial<Fields> &
@@ -60,11 +61,6 @@ export type Reranker = { source: 'rest' | 'huggingFace' } & Partial<Fields> &
 type GivenReranker = { source?: string | null } & { [Name in keyof Fields]?: Fields[Name] | null };
 type GivenRerankers = Record<string, GivenReranker | null>;
 
-const NAMES: readonly (keyof Fields)[] = [
-  ...(['model', 'revision', 'url', 'apiKey', 'request', 'response', 'headers'] as const),
-  ...COMMON,
-];
-
 export const rerankers = setting({
   name: 'rerankers',
   group: 'Ranking',
@@ -72,19 +68,17 @@ export const rerankers = setting({
     'Models that order the first documents of a search again, for searches with `rerank`. Each is a service that a request and a response describe, or a model that runs on this machine.',
   methods: ['PATCH'],
   code: 'invalid_settings_rerankers',
-  schema: {
-    type: ['object', 'null'],
-    additionalProperties: {
-      type: ['object', 'null'],
-      properties: {
-        source: { type: 'string', enum: Object.keys(SOURCES) },
-        ...Object.fromEntries(NAMES.map((name) => [name, FIELD_SCHEMAS[name]])),
-      },
-      required: ['source'],
-      additionalProperties: false,
-    },
-    maxProperties: RERANKERS_MAX,
-  },
+  schema: nullable(
+    map(
+      nullable(
+        object({
+          source: oneOf(Object.keys(SOURCES)),
+          ...optionals(each(NAMES, (name) => FIELD_SCHEMAS[name])),
+        }),
+      ),
+      { maxProperties: RERANKERS_MAX },
+    ),
+  ),
   touches: [],
   initial: (): Record<string, Reranker> => ({}),
   addition: true,

@@ -1,26 +1,16 @@
 import { ok } from '../../base/result.ts';
-import type { Schema } from '../schema.ts';
+import { number, object, string, type Static } from '../declare.ts';
 import { setting } from './setting.ts';
 
 /**
  * An attribute and what an occurrence of a word in it counts in a question
  * (docs/behaviour/relevance.md).
  */
-export interface WeightedAttribute {
-  attribute: string;
-  weight: number;
-}
-export type SearchableAttribute = string | WeightedAttribute;
-
-const WEIGHTED: Schema = {
-  type: 'object',
-  properties: {
-    attribute: { type: 'string' },
-    weight: { type: 'number', minimum: 0.01, maximum: 1000 },
-  },
-  required: ['attribute', 'weight'],
-  additionalProperties: false,
-};
+const WEIGHTED = object({
+  attribute: string(),
+  weight: number({ minimum: 0.01, maximum: 1000 }),
+});
+export type SearchableAttribute = string | Static<typeof WEIGHTED>;
 
 export function attributeName(entry: SearchableAttribute): string {
   return typeof entry === 'string' ? entry : entry.attribute;

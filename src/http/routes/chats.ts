@@ -1,5 +1,5 @@
 /** Chat workspaces, and conversations about the documents. */
-import { WORKSPACE, WORKSPACES, WORKSPACE_SETTINGS } from '../../contract/responses.ts';
+import { WORKSPACE, WORKSPACES } from '../../contract/responses.ts';
 import { Conversation, reportsOf, type ChatSink } from '../../chat/conversation.ts';
 import type { Chunk, ErrorEvent } from '../../chat/chunks.ts';
 import { errorEvent } from '../../chat/provider.ts';
@@ -14,6 +14,7 @@ import {
   type ChatWorkspace,
   newWorkspace,
   PATCH_CHAT_SETTINGS,
+  WORKSPACE_SETTINGS,
   workspaceView,
 } from '../../contract/chats.ts';
 import { ApiError } from '../../contract/errors.ts';
