@@ -2,7 +2,8 @@
  * A delta: what a commit puts into and removes from the tables of an LMDB environment, in order.
  *
  * Bytes: number of tables, a text name for each; then per write a number (place of the table * 4 +
- * kind: 0 put, 1 remove, 2 clear the table), for 0 and 1 the bytes of the key, for 0 of the value.
+ * kind: 0 put, 1 remove, 2 clear the table, 3 patch), for all but 2 the bytes of the key, for 0 of
+ * the value, for 3 of the patch. Only the store patches.
  */
 import { ByteReader, ByteWriter } from './bytes.ts';
 import { DamagedError } from './errors.ts';
@@ -11,9 +12,16 @@ export type Write =
   | { readonly kind: 'put'; readonly table: string; readonly key: Buffer; readonly value: Buffer }
   | { readonly kind: 'remove'; readonly table: string; readonly key: Buffer }
   /** Empties the table. */
-  | { readonly kind: 'clear'; readonly table: string };
+  | { readonly kind: 'clear'; readonly table: string }
+  /** Changes parts of the value that the record before has left; see `patch.ts`. */
+  | {
+      readonly kind: 'patch';
+      readonly table: string;
+      readonly key: Buffer;
+      readonly patch: Buffer;
+    };
 
-const KINDS = ['put', 'remove', 'clear'] as const;
+const KINDS = ['put', 'remove', 'clear', 'patch'] as const;
 const TABLES_MAX = 1024;
 
 export function encodeDelta(writes: readonly Write[]): Buffer {
@@ -25,6 +33,7 @@ export function encodeDelta(writes: readonly Write[]): Buffer {
     writer.number(numbers.get(write.table)! * 4 + KINDS.indexOf(write.kind));
     if (write.kind !== 'clear') writer.bytes(write.key);
     if (write.kind === 'put') writer.bytes(write.value);
+    if (write.kind === 'patch') writer.bytes(write.patch);
   }
   return writer.done();
 }
@@ -45,11 +54,13 @@ export function decodeDelta(delta: Buffer, isTable: (name: string) => boolean): 
   while (!reader.isDone) {
     const head = reader.number();
     const table = tables[Math.floor(head / 4)];
-    const kind = KINDS[head % 4];
-    if (table === undefined || kind === undefined) throw new DamagedError('Not a write of a table');
+    const kind = KINDS[head % 4]!;
+    if (table === undefined) throw new DamagedError('Not a write of a table');
     if (kind === 'clear') writes.push({ kind, table });
     else if (kind === 'remove') writes.push({ kind, table, key: reader.bytes() });
-    else writes.push({ kind, table, key: reader.bytes(), value: reader.bytes() });
+    else if (kind === 'put')
+      writes.push({ kind, table, key: reader.bytes(), value: reader.bytes() });
+    else writes.push({ kind, table, key: reader.bytes(), patch: reader.bytes() });
   }
   return writes;
 }

@@ -347,9 +347,9 @@ function endings(
       endNode('The log does not reach back to this node. The next start takes a checkpoint.'),
     onNameTaken: () =>
       endNode(`Another process is the node ${name}: give each its own --node-name.`),
-    onDatabaseDamaged: (uuid) => {
+    onDatabaseDamaged: (database) => {
       markDamaged(dir);
-      endNode(`The database of indexes/${uuid} is damaged. The next start takes all data again.`);
+      endNode(`The database of ${database} is damaged. The next start takes all data again.`);
     },
   };
 }

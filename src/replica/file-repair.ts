@@ -36,8 +36,8 @@ export interface FileRepairParts {
   readonly pauseMs?: number;
   /** Lets another node lead. Resolves once this node has ended all work of a leader. */
   readonly follow: () => Promise<void>;
-  /** The database of an index, not one of its files, is damaged. */
-  readonly onDatabaseDamaged: (uuid: string) => void;
+  /** A database, not one of its files, is damaged. */
+  readonly onDatabaseDamaged: (database: string) => void;
   readonly signal: AbortSignal;
 }
 
@@ -136,7 +136,7 @@ export class FileRepair {
       runtime.log(`The files of the index in ${entry.uuid} are as they have to be`);
       this.#doubted.set(entry.uuid, runtime.elapsed());
     } catch (error) {
-      if (isDamage(error)) onDatabaseDamaged(entry.uuid);
+      if (isDamage(error)) onDatabaseDamaged(databaseOf(entry.uuid));
     }
   }
 

@@ -153,6 +153,7 @@ class RestoredReplica implements Replica {
       incomingDir: join(this.#dir, 'incoming'),
       checkpointDir: join(this.#dir, 'outgoing'),
       onTooFarBehind: () => {},
+      onDatabaseDamaged: () => {},
       notLeading: async () => {},
     });
   }

@@ -75,8 +75,6 @@ export interface ClusterParts extends Omit<ReplicaParts, 'notLeading'> {
   readonly onRefused?: (error: Error) => void;
   /** Another process is the node of this name. */
   readonly onNameTaken: () => void;
-  /** The database of an index is damaged. */
-  readonly onDatabaseDamaged: (uuid: string) => void;
   /** Pause between two comparisons of all files, ms. */
   readonly comparePauseMs?: number;
 }

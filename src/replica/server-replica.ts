@@ -6,6 +6,7 @@ import type { BlobSource } from '../cluster/blobs/blobs.ts';
 import { DamagedError, RefusedError, UnavailableError } from '../cluster/errors.ts';
 import type { CommitRecord, Epoch, FileRef, Sequence } from '../cluster/record.ts';
 import type { LocalCheckpoint, LocalFile, Replica } from '../cluster/replica.ts';
+import { isDamage } from '../engine/errors.ts';
 import type { IndexRegistry } from '../engine/registry.ts';
 import { keysOf, type Store, STORE_FILE } from '../store/store.ts';
 import type { TaskStore } from '../store/task-store.ts';
@@ -32,6 +33,8 @@ export interface ReplicaParts {
   readonly checkpointDir: string;
   /** The log no longer holds what this node lacks. */
   readonly onTooFarBehind: () => void;
+  /** A database is damaged: the node cannot go on with it. */
+  readonly onDatabaseDamaged: (database: string) => void;
   /** Resolves once this node has stopped all work of a leader. */
   readonly notLeading: () => Promise<void>;
 }
@@ -166,11 +169,21 @@ export class ServerReplica implements Replica {
       this.#epoch = record.epoch;
       this.#touched.clear();
     }
-    if (record.database === STORE) await this.#applyToStore(record);
+    if (record.database === STORE) await this.#demandWhole(() => this.#applyToStore(record));
     else await this.#applyToIndex(record);
     for (const { name, sha256 } of record.files) {
       this.#known.delete(fileKey(record.database, name));
       this.#sums.set(fileKey(record.database, name), sha256);
+    }
+  }
+
+  /** Ends the node when a record changes a value that is damaged here. */
+  async #demandWhole(apply: () => Promise<void>): Promise<void> {
+    try {
+      await apply();
+    } catch (error) {
+      if (isDamage(error)) this.#parts.onDatabaseDamaged(STORE);
+      throw error;
     }
   }
 

@@ -16,7 +16,7 @@ import { loadAddon } from '../engine/addon.ts';
 import type { IndexRecord } from '../engine/registry.ts';
 import type { TaskRow } from '../contract/task-types.ts';
 import { DataFolderError } from './data-folder.ts';
-import { type Encoding, Table } from './table.ts';
+import { type Encoding, type PreparedWrite, Table } from './table.ts';
 import type { BatchRow, TaskOutcome } from './task-row.ts';
 
 /** Name of the LMDB file in the folder of a store. */
@@ -89,7 +89,7 @@ export class Store {
   readonly #dir: string;
   #log: StoreLog | null = null;
   /** The commit that is a record at present. `changed` is set once it is applied. */
-  #own: { readonly delta: Buffer; changed: ChangedKeys | null } | null = null;
+  #own: { delta: Buffer | null; changed: ChangedKeys | null } | null = null;
   readonly #listeners: ForeignListener[] = [];
   /** Number of records of other nodes. */
   #foreign = 0;
@@ -253,15 +253,15 @@ export class Store {
   ): Promise<void> {
     const writes: Write[] = [];
     write(new Transaction(writes));
-    const delta = encodeDelta(writes);
     const seen = this.#foreign;
-    const own = { delta, changed: null as ChangedKeys | null };
+    const own = { delta: null as Buffer | null, changed: null as ChangedKeys | null };
     try {
       await log.commit(files, () => {
         // The commit was computed from data that another leader has changed since.
         if (this.#foreign !== seen) throw new NoLeaderError('Another node has led meanwhile');
+        own.delta = encodeDelta(this.#asPatches(writes));
         this.#own = own;
-        return delta;
+        return own.delta;
       });
     } catch (error) {
       // If not set, another leader's record with the same bytes was applied.
@@ -272,32 +272,49 @@ export class Store {
     }
   }
 
+  /**
+   * The writes of a record that is to follow those applied here. A patch changes what is stored, so
+   * a key that the record has written before is not patched.
+   */
+  #asPatches(writes: readonly Write[]): Write[] {
+    const seen = new Set<string>();
+    this.#root.resetReadTxn();
+    return writes.map((write) => {
+      if (write.kind === 'clear') return write;
+      const name = `${write.table}/${write.key.toString('latin1')}`;
+      if (seen.has(name)) return write;
+      seen.add(name);
+      return this.#tableNamed(write.table)!.asPatch(write);
+    });
+  }
+
   /** Whether a record is that of the commit under way. */
   isOwn(delta: Buffer): boolean {
-    return this.#own !== null && this.#own.delta.equals(delta);
+    return this.#own?.delta?.equals(delta) === true;
   }
 
   /**
-   * Applies a record: makes it durable, then visible. Throws `DamagedError`; nothing has changed
-   * then.
+   * Applies a record: makes it durable, then visible. Throws `DamagedError`, or the error of a
+   * damaged value; nothing has changed then.
    */
   async applyRecord(state: ClusterState, delta: Buffer): Promise<void> {
     const own = this.isOwn(delta) ? this.#own : null;
+    this.#root.resetReadTxn();
     const writes = decodeDelta(delta, (name) => this.#tableNamed(name) !== null).map((write) => {
       const table = this.#tableNamed(write.table)!;
-      return { table, key: table.keyOf(write), write };
+      return { table, prepared: table.prepared(write) };
     });
     await this.#batch(() => {
       const transaction = new Transaction();
-      for (const { table, key, write } of writes) transaction.apply(table, key, write);
+      for (const { table, prepared } of writes) transaction.apply(table, prepared);
       transaction.put(this.meta, CLUSTER_KEY, state);
     });
     this.#cluster = state;
     const changed = new Map<string, (string | number)[]>();
-    for (const { table, key } of writes) {
-      const keys = changed.get(table.name);
-      if (keys === undefined) changed.set(table.name, [key]);
-      else keys.push(key);
+    for (const { table, prepared } of writes) {
+      const keys = changed.get(table.name) ?? [];
+      changed.set(table.name, keys);
+      keys.push(prepared.key);
     }
     if (own !== null) own.changed = changed;
     else this.#tell(changed);
@@ -436,8 +453,8 @@ export class Transaction {
     else this.#watch(table.remove(key));
   }
 
-  apply<V, K extends string | number>(table: Table<V, K>, key: K, write: Write): void {
-    this.#watch(table.apply(key, write));
+  apply<V, K extends string | number>(table: Table<V, K>, write: PreparedWrite<K>): void {
+    this.#watch(table.apply(write));
   }
 
   /** The commit reports a failure. The writes share one promise whose rejection must be handled. */

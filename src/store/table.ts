@@ -5,6 +5,7 @@ import { DamagedError } from '../cluster/errors.ts';
 import { ApiError } from '../contract/errors.ts';
 import { loadAddon } from '../engine/addon.ts';
 import type { NativeAddon } from '../engine/native.ts';
+import { patched, patchOf } from '../cluster/patch.ts';
 
 function withSpare(pieces: readonly Buffer[], spare: number): Buffer {
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
@@ -38,6 +39,16 @@ const CODECS = { json: JSON_CODEC, string: STRING_CODEC, binary: BINARY_CODEC };
 export type Encoding = keyof typeof CODECS;
 
 const SUM_BYTES = 4;
+
+/** A smaller value is put as a whole. */
+const PATCHED_BYTES_MIN = 1024;
+
+/** A write of a record with the key of its table. */
+export interface PreparedWrite<K> {
+  readonly key: K;
+  /** With its checksum; null: the value is removed. */
+  readonly value: Buffer | null;
+}
 
 let loaded: NativeAddon | undefined;
 const addon = (): NativeAddon => (loaded ??= loadAddon());
@@ -176,21 +187,46 @@ export class Table<V, K extends string | number> {
     ];
   }
 
-  /** The key of a write. Throws `DamagedError` when key or value do not fit this table. */
-  keyOf(write: Write): K {
+  /** The write, or a patch of the stored value in its place if that is much smaller. */
+  asPatch(write: Write): Write {
+    if (write.kind !== 'put' || write.value.length < PATCHED_BYTES_MIN) return write;
+    const key = this.#keyOf(write.key);
+    const stored = this.#database.get(key);
+    if (stored === undefined || !this.#isSealed(key, stored)) return write;
+    const patch = patchOf(stored, write.value);
+    return patch === null ? write : { kind: 'patch', table: this.name, key: write.key, patch };
+  }
+
+  /**
+   * Prepares a write of a record. Throws `DamagedError` when it does not fit this table, and the
+   * error of a damaged value when it is a patch of one.
+   */
+  prepared(write: Write): PreparedWrite<K> {
     if (write.kind === 'clear') throw new DamagedError(`A record empties the table ${this.name}`);
+    const key = this.#keyOf(write.key);
+    if (write.kind === 'remove') return { key, value: null };
+    const value = write.kind === 'put' ? write.value : this.#patched(key, write.patch);
+    if (this.#isSealed(key, value)) return { key, value };
+    throw new DamagedError(`A record has a damaged value of the table ${this.name}`);
+  }
+
+  #patched(key: K, patch: Buffer): Buffer {
+    const stored = this.#database.get(key);
+    if (stored === undefined)
+      throw new DamagedError(`The table ${this.name} lacks a patched value`);
+    if (!this.#isSealed(key, stored)) throw damagedValue(this.name, key);
+    return patched(stored, patch);
+  }
+
+  #keyOf(key: Buffer): K {
     const isNumber = this.#keyEncoding === 'uint32';
-    if (isNumber && write.key.length !== 4) throw new DamagedError('A key is not a number');
-    const key = (isNumber ? write.key.readUInt32BE() : write.key.toString()) as K;
-    if (write.kind === 'put' && !this.#isSealed(key, write.value)) {
-      throw new DamagedError(`A record has a damaged value of the table ${this.name}`);
-    }
-    return key;
+    if (isNumber && key.length !== 4) throw new DamagedError('A key is not a number');
+    return (isNumber ? key.readUInt32BE() : key.toString()) as K;
   }
 
   /** REQUIRES: within a transaction of the store */
-  apply(key: K, write: Write): Promise<boolean> {
-    return write.kind === 'put' ? this.#database.put(key, write.value) : this.#database.remove(key);
+  apply({ key, value }: PreparedWrite<K>): Promise<boolean> {
+    return value === null ? this.#database.remove(key) : this.#database.put(key, value);
   }
 
   /** Key of a long value. */

@@ -34,7 +34,7 @@ const NODES = 3;
 const MEMBERS = 3;
 const MASTER_KEY = 'masterKeymasterKey';
 /** Small, so that nodes also catch up by checkpoints. */
-const CHECKPOINT_BYTES = 1_500_000;
+const CHECKPOINT_BYTES = 150_000;
 const DISK_MIB = 256;
 /** Pause between two comparisons of all files of a node with their checksums, ms. */
 const COMPARE_PAUSE_MS = 2000;

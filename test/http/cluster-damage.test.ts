@@ -22,7 +22,7 @@ describe('Damage on a node of a cluster', function () {
   before(async function () {
     stage = await ClusterStage.open(this, {
       leaseSeconds: 2,
-      env: { GANNET_COMPARE_PAUSE_MS: '200', GANNET_CHECKPOINT_BYTES: '60000' },
+      env: { GANNET_COMPARE_PAUSE_MS: '200', GANNET_CHECKPOINT_BYTES: '6000' },
     });
     console.log(`      seed ${seed} (GANNET_SEED)`);
     leader = await stage.start('one');

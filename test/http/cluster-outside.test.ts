@@ -85,7 +85,7 @@ describe('A cluster over etcd with client certificates, and TLS between its node
         const node = ['--node-name', `node-${n}`, '--node-url', nodeUrl];
         return [...log, ...storeOptions(), ...ca, ...node];
       },
-      { ...(gateway === null ? {} : credentials()), GANNET_CHECKPOINT_BYTES: '60000' },
+      { ...(gateway === null ? {} : credentials()), GANNET_CHECKPOINT_BYTES: '6000' },
     );
   }
   interface Outcome {

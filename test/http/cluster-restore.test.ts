@@ -24,7 +24,7 @@ describe('gannet restore', function () {
   let single: BuiltServer;
 
   before(async function () {
-    stage = await ClusterStage.open(this, { env: { GANNET_CHECKPOINT_BYTES: '20000' } });
+    stage = await ClusterStage.open(this, { env: { GANNET_CHECKPOINT_BYTES: '2000' } });
     single = await startBuiltServer();
     await single.kill();
     node = await stage.start('node');

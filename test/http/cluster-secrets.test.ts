@@ -15,7 +15,7 @@ describe('etcd and the object store of a cluster', function () {
   let node: BuiltServer;
 
   before(async function () {
-    stage = await ClusterStage.open(this, { env: { GANNET_CHECKPOINT_BYTES: '20000' } });
+    stage = await ClusterStage.open(this, { env: { GANNET_CHECKPOINT_BYTES: '2000' } });
     node = await stage.start('one');
     while ((await node.call('GET', '/cluster')).json.leader === null) await delay(20);
   });

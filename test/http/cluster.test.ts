@@ -7,12 +7,16 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { EtcdLog } from '../../src/cluster/log/etcd-log.ts';
+import { ClusterSecret } from '../../src/cluster/secret.ts';
+import { OutboundClient } from '../../src/outbound/outbound-client.ts';
 import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
 import { clusterOptions } from '../support/cluster-options.ts';
-import { ClusterStage } from '../support/cluster-stage.ts';
+import { CLUSTER, ClusterStage } from '../support/cluster-stage.ts';
 
 const NODES = 3;
 const LEASE_SECONDS = 2;
+const ENTRY_BYTES_MAX = 2000;
 
 describe('A cluster of servers', function () {
   let stage: ClusterStage;
@@ -23,7 +27,7 @@ describe('A cluster of servers', function () {
     stage = await ClusterStage.open(this, {
       leaseSeconds: LEASE_SECONDS,
       // Not so often that a node which starts is left behind by two of them.
-      env: { GANNET_CHECKPOINT_BYTES: '300000' },
+      env: { GANNET_CHECKPOINT_BYTES: '30000' },
     });
     snapshots = mkdtempSync(join(tmpdir(), 'gannet-snapshots-'));
     servers = await Promise.all(Array.from({ length: NODES }, (_, n) => startNode(n)));
@@ -132,6 +136,27 @@ describe('A cluster of servers', function () {
       const stats = (await server.call('GET', '/stats')).json;
       assert.equal(stats.indexes.movies.numberOfDocuments, NODES * 10);
     }
+  });
+
+  it('keeps a small task in small entries of etcd', async () => {
+    const [server] = servers as [BuiltServer];
+    const { head } = await cluster(server);
+    for (let n = 0; n < 5; n++) {
+      const { uid } = await write(server, 'POST', '/indexes/movies/documents', documents(n, 1));
+      await server.ended(uid);
+    }
+    const client = new OutboundClient({ denyPrivate: false, allow: [] });
+    const log = new EtcdLog(
+      CLUSTER,
+      { endpoints: [stage.etcd.url] },
+      client,
+      new ClusterSecret(server.masterKey),
+    );
+    const sizes = (await log.read(head + 1, 12)).map(({ body }) => body.length);
+    await client.close();
+    // A task is registered, indexed and ended.
+    assert.equal(sizes.length, 12);
+    assert.ok(Math.max(...sizes) < ENTRY_BYTES_MAX, `${sizes}`);
   });
 
   it('lets a read wait for the end of a task', async () => {

@@ -5,10 +5,12 @@
 import { createHash } from 'node:crypto';
 import { decodeDelta, encodeDelta, type Write } from '../../src/cluster/delta.ts';
 import type { CommitRecord } from '../../src/cluster/record.ts';
+import { patched, patchOf } from '../../src/cluster/patch.ts';
 
 export const STORE = 'store';
 export const INDEX = 'index/movies';
 const TABLES = new Set(['tasks', 'manifest']);
+const COLUMNS = 40;
 
 /** All values as of a sequence. Never changed. */
 export interface State {
@@ -31,6 +33,7 @@ export function after(state: State, record: CommitRecord): State {
     const table = tables[write.table as keyof typeof tables];
     if (write.kind === 'put') table.set(write.key.toString(), write.value.toString());
     else if (write.kind === 'remove') table.delete(write.key.toString());
+    else if (write.kind === 'patch') table.set(write.key.toString(), patchedText(table, write));
     else table.clear();
   }
   return { applied: record.sequence, ...tables };
@@ -44,6 +47,24 @@ export function filesOf(state: State, database: string): string[] {
 
 export function put(table: string, key: string, value: string): Write {
   return { kind: 'put', table, key: Buffer.from(key), value: Buffer.from(value) };
+}
+
+/** Changes one of many columns, as each task does: a patch of what the record before has left. */
+export function columnsWith({ manifest, tasks }: State, token: string): Write {
+  const key = 'columns';
+  const before = manifest.get(key);
+  const columns = [...(before ?? '.'.repeat(COLUMNS))];
+  columns[tasks.size % COLUMNS] = token.at(-1)!;
+  const whole = put('manifest', key, columns.join(''));
+  const patch =
+    before === undefined ? null : patchOf(Buffer.from(before), Buffer.from(columns.join('')));
+  return patch === null
+    ? whole
+    : { kind: 'patch', table: 'manifest', key: Buffer.from(key), patch };
+}
+
+function patchedText(table: ReadonlyMap<string, string>, write: Write & { kind: 'patch' }): string {
+  return patched(Buffer.from(table.get(write.key.toString()) ?? ''), write.patch).toString();
 }
 
 export { encodeDelta };

@@ -496,6 +496,8 @@ class Simulation {
             const kept = model.filesOf(replica.view, database).slice(-2);
             writes.push(model.put('manifest', database, [...kept, token].join(' ')));
           }
+          writes.push(model.columnsWith(replica.view, token));
+          if (writes.at(-1)!.kind === 'patch') this.#count('patches');
           const delta = model.encodeDelta(writes);
           becomes(delta);
           return { database, files, delta };

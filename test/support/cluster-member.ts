@@ -28,6 +28,8 @@ export class ClusterMember {
   readonly log = new MemoryLogState();
   readonly objects = new Map<string, Buffer>();
   readonly logged: string[] = [];
+  /** Databases that were found damaged. */
+  readonly damaged: string[] = [];
   /** Whether this member has found that it needs a checkpoint. */
   isTooFarBehind = false;
   /** Called with each entry that this member is about to append. */
@@ -70,7 +72,7 @@ export class ClusterMember {
           this.isTooFarBehind = true;
         },
         onNameTaken: () => {},
-        onDatabaseDamaged: () => {},
+        onDatabaseDamaged: (database) => this.damaged.push(database),
         work: work ?? leaderWork({ system: tasks.system, notifier, keys }),
       },
     );

@@ -20,7 +20,7 @@ describe('A cluster whose nodes are killed', function () {
     const opened = (stage = await ClusterStage.open(this, {
       leaseSeconds: 2,
       // Not so often that a node which starts is left behind by two of them.
-      env: { GANNET_CHECKPOINT_BYTES: '1000000' },
+      env: { GANNET_CHECKPOINT_BYTES: '100000' },
     }));
     servers = await Promise.all(Array.from({ length: NODES }, (_, n) => opened.start(`node-${n}`)));
   });

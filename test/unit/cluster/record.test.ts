@@ -126,12 +126,14 @@ describe('A delta', () => {
     for (let n = 0; n < 300; n++) {
       const writes = Array.from({ length: Math.floor(random() * 20) }, (): Write => {
         const table = TABLES[Math.floor(random() * TABLES.length)]!;
-        const kind = (['put', 'remove', 'clear'] as const)[Math.floor(random() * 3)]!;
+        const kind = (['put', 'remove', 'clear', 'patch'] as const)[Math.floor(random() * 4)]!;
         if (kind === 'clear') return { kind, table };
         const key = randomBuffer(random, 6);
-        return kind === 'remove'
-          ? { kind, table, key }
-          : { kind, table, key, value: randomBuffer(random, 40) };
+        if (kind === 'remove') return { kind, table, key };
+        const bytes = randomBuffer(random, 40);
+        return kind === 'put'
+          ? { kind, table, key, value: bytes }
+          : { kind, table, key, patch: bytes };
       });
       const isTable = (name: string): boolean => TABLES.includes(name);
       assert.deepEqual(decodeDelta(encodeDelta(writes), isTable), writes, `seed ${SEED}, ${n}`);

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path';
 import { decodeDelta, encodeDelta } from '../../../src/cluster/delta.ts';
 import { decodeBody, decodeRecord } from '../../../src/cluster/record.ts';
-import { sha256 } from '../../../src/cluster/bytes.ts';
+import { ByteWriter, sha256 } from '../../../src/cluster/bytes.ts';
 import { UnavailableError } from '../../../src/cluster/errors.ts';
 import type { NativeAddon } from '../../../src/engine/native.ts';
 import { ServerReplica } from '../../../src/replica/server-replica.ts';
@@ -190,6 +190,24 @@ describe('A payload that two leaders have given the same uid', () => {
   });
 });
 
+describe('A record that changes a value which is damaged here', () => {
+  it('is not applied: the node takes all data again', async () => {
+    const member = await ClusterMember.start({ begin: async () => {}, end: async () => {} });
+    member.otherLeads();
+    const { store } = member.tasks.system;
+    store.chunks.apply({ key: 0, value: Buffer.alloc(2000) }).catch(() => {});
+    await store.setCluster(store.cluster!);
+    const key = Buffer.alloc(4);
+    const patch = new ByteWriter().number(7).bytes(Buffer.from('new')).done();
+    const delta = encodeDelta([{ kind: 'patch', table: 'chunks', key, patch }]);
+    const { applied } = member.cluster.node;
+    member.append({ database: 'store', files: [], delta });
+    await member.until(() => member.damaged.length > 0);
+    assert.deepEqual([member.damaged[0], member.cluster.node.applied], ['store', applied]);
+    await member.stop();
+  });
+});
+
 describe('Indexes without a uid', () => {
   const UUIDS = ['1', '2', '3'].map((digit) => `${digit.repeat(8)}-1111-1111-1111-111111111111`);
   let member: ClusterMember;
@@ -230,14 +248,21 @@ describe('Indexes without a uid', () => {
 
   it('are in a checkpoint, because a later record may give them one', async () => {
     const { store, taskStore, registry } = member.tasks.system;
+    const left = ['incoming', 'outgoing'].map((name) => join(member.tasks.dir, name));
+    for (const dir of left) {
+      mkdirSync(join(dir, 'store'), { recursive: true });
+      writeFileSync(join(dir, 'store', 'data.mdb'), 'what a kill has left');
+    }
     const replica = new ServerReplica({
       ...{ store, taskStore, registry },
       indexDir: join(member.tasks.dir, 'indexes'),
-      incomingDir: join(member.tasks.dir, 'incoming'),
-      checkpointDir: join(member.tasks.dir, 'outgoing'),
+      incomingDir: left[0]!,
+      checkpointDir: left[1]!,
       onTooFarBehind: () => {},
+      onDatabaseDamaged: () => {},
       notLeading: async () => {},
     });
+    for (const dir of left) assert.ok(!existsSync(dir), dir);
     registry.byUuid(UUIDS[0]!);
     member.tasks.engine.copyIndex = async (_, dir) => {
       mkdirSync(join(dir, 'segments'), { recursive: true });
