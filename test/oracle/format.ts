@@ -75,11 +75,9 @@ export class Matcher {
     this.#isParted = isParted;
     this.#analyzer = analyzer;
     this.#localesOf = localesOf;
+    // Among equals what was typed precedes the synonyms of phrases, as in the graph.
     const order = [...nodes].sort(
-      (a, b) =>
-        Number(a.term.prefix) - Number(b.term.prefix) ||
-        slotsOf(b) - slotsOf(a) ||
-        a.firstSlot - b.firstSlot,
+      (a, b) => Number(a.term.prefix) - Number(b.term.prefix) || slotsOf(b) - slotsOf(a),
     );
     for (const node of order) {
       const positions = range(node.term.first, node.term.last);

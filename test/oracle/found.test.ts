@@ -492,6 +492,14 @@ const EXAMPLES: Example[] = [
     formatted: ['الكتاب'],
   },
   {
+    name: 'what was typed is marked where it begins like a synonym of an earlier phrase',
+    settings: { synonyms: { 京都: ['東'] } },
+    documents: [{ id: 1, title: '京都 東京' }],
+    params: { q: '京都 東京 ', attributesToHighlight: ['title'] },
+    ids: [1],
+    formatted: ['<em>京都</em> <em>東京</em>'],
+  },
+  {
     name: 'a mark that is ignored before a minus is no white space: the word behind is not excluded',
     settings: {},
     documents: [
