@@ -13,7 +13,7 @@ Result<std::vector<PinnedDocument>> FindPins(index::Index& index, const std::vec
   if (pins.empty()) return pinned;
   GANNET_ASSIGN_OR_RETURN(auto ids, index.ReadExternalIds());
   for (const Pin& pin : pins) {
-    if (const auto docid = ids.Find(pin.id)) pinned.push_back({*docid, pin.position});
+    if (const auto docid = ids.Find(pin.id)) pinned.push_back({*docid, pin.position, pin.hidden});
   }
   GANNET_RETURN_IF_ERROR(ids.health());
   return pinned;
@@ -27,18 +27,20 @@ Status KeepPins(const index::Snapshot& snapshot, SearchRequest& request,
     GANNET_ASSIGN_OR_RETURN(DocSet matching, MatchingFilter(snapshot, request, deadline));
     request.matching = std::make_shared<const DocSet>(std::move(matching));
   }
-  DocSet excluded;
+  DocSet excluded, pinned;
   std::erase_if(pins, [&](const PinnedDocument& pin) {
     const bool there = snapshot.documents.Contains(pin.docid) &&
                        (!request.matching || request.matching->Contains(pin.docid));
     if (!there || excluded.Contains(pin.docid)) return true;
     excluded.Add(pin.docid);
-    return false;
+    if (!pin.hidden) pinned.Add(pin.docid);
+    return pin.hidden;
   });
   std::stable_sort(pins.begin(), pins.end(), [](const PinnedDocument& a, const PinnedDocument& b) {
     return a.position < b.position;
   });
-  if (!pins.empty()) request.excluded = std::make_shared<const DocSet>(std::move(excluded));
+  if (!excluded.empty()) request.excluded = std::make_shared<const DocSet>(std::move(excluded));
+  if (!pinned.empty()) request.pinned = std::make_shared<const DocSet>(std::move(pinned));
   return Status::Ok();
 }
 

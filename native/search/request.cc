@@ -67,7 +67,8 @@ void ReadGroupBy(const json::Value& value, SearchRequest& request) {
 std::vector<Pin> ParsePins(const json::Value& value) {
   std::vector<Pin> pins;
   for (const json::Value& pin : value.items())
-    pins.push_back({pin["id"].string(), static_cast<uint32_t>(pin["position"].integer())});
+    pins.push_back({pin["id"].string(), static_cast<uint32_t>(pin["position"].integer()),
+                    pin["hidden"].boolean()});
   return pins;
 }
 

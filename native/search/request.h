@@ -50,10 +50,12 @@ struct GroupBy {
   bool facets_per_group = false;  // facets count the best hits only
 };
 
-// A document pinned to a fixed position of the result (docs/behaviour/search-rules.md).
+// A document pinned to a fixed position of the result, or hidden from it
+// (docs/behaviour/search-rules.md).
 struct Pin {
   std::string id;  // external
   uint32_t position = 0;
+  bool hidden = false;
 };
 
 // Positions in a list of hits, [begin, end).
@@ -93,8 +95,10 @@ struct SearchRequest {
 
   // The members below are set by the engine, not by the request.
   //
-  // Pinned documents, which are not ranked. (Documents with negative words are excluded elsewhere.)
-  // May be null.
+  // Pinned documents. May be null.
+  std::shared_ptr<const DocSet> pinned;
+  // Pinned and hidden documents, which are not ranked. (Documents with negative words are excluded
+  // elsewhere.) May be null.
   std::shared_ptr<const DocSet> excluded;
   // Documents that match the filter, if already known. May be null.
   std::shared_ptr<const DocSet> matching;

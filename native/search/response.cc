@@ -83,7 +83,7 @@ Status AppendFacetsOf(const SearchRun& run, std::string& out) {
   if (request.facets.empty()) return Status::Ok();
   out += ',';
   DocSet counted = run.candidates();
-  if (request.excluded) counted = counted | *request.excluded;
+  if (request.pinned) counted = counted | *request.pinned;
   return AppendFacets(run.snapshot(), request.facets, counted, out);
 }
 

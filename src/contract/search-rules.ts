@@ -1,6 +1,6 @@
 /**
- * Dynamic search rules: they put documents at fixed positions of search results while conditions
- * hold.
+ * Dynamic search rules: while conditions hold, they put documents at fixed positions of search
+ * results, or hide them.
  */
 import {
   boolean,
@@ -118,14 +118,16 @@ const ACTION = object(
     ),
     action: object(
       {
-        type: oneOf(['pin'], OF_ACTIONS),
-        position: integer({
-          title: 'Position',
-          description: '0 is the first position.',
-          minimum: 0,
-          maximum: POSITION_MAX,
-          ...OF_ACTIONS,
-        }),
+        type: oneOf(['pin', 'hide'], { title: 'Action', ...OF_ACTIONS }),
+        position: optional(
+          integer({
+            title: 'Position',
+            description: 'Of a pin: 0 is the first position.',
+            minimum: 0,
+            maximum: POSITION_MAX,
+            ...OF_ACTIONS,
+          }),
+        ),
       },
       { ...UNTITLED, ...OF_ACTIONS },
     ),
@@ -184,7 +186,7 @@ export const PATCH_RULE = object(
       { title: 'Applies when' },
     ),
     actions: nullable(
-      list(ACTION, { title: 'Pinned documents', maxItems: RULE_ACTIONS_MAX, ...OF_ACTIONS }),
+      list(ACTION, { title: 'Documents', maxItems: RULE_ACTIONS_MAX, ...OF_ACTIONS }),
     ),
   }),
 );
@@ -238,13 +240,15 @@ export function rulePatchFault({ conditions, actions }: SearchRulePatch): ApiErr
   if (isEmpty === true && words !== undefined && words !== null) {
     return new ApiError('bad_request', '`.conditions.query`: an empty query has no `words`.');
   }
-  for (const [n, { selector }] of (actions ?? []).entries()) {
+  for (const [n, { selector, action }] of (actions ?? []).entries()) {
+    const at = `\`.actions[${n}].`;
+    if ((action.type === 'pin') !== (action.position !== undefined)) {
+      return new ApiError(ACTIONS, `${at}action\`: a pin has a \`position\`, a hide none.`);
+    }
     const uid = selector.indexUid ?? null;
     if (uid === null || isIndexUid(uid)) continue;
-    return new ApiError(
-      ACTIONS,
-      `\`.actions[${n}].selector.indexUid\`: \`${uid}\` is not the uid of an index.`,
-    );
+    const isNone = `\`${uid}\` is not the uid of an index.`;
+    return new ApiError(ACTIONS, `${at}selector.indexUid\`: ${isNone}`);
   }
   return null;
 }
@@ -279,7 +283,7 @@ function completeAction({
   const { indexUid, id } = selector;
   const { type, position } = action;
   const named = indexUid === undefined || indexUid === null ? { id } : { indexUid, id };
-  return { selector: named, action: { type, position } };
+  return { selector: named, action: position === undefined ? { type } : { type, position } };
 }
 
 /** The parts that are present, in the order in which they are shown. */

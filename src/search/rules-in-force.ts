@@ -17,11 +17,8 @@ import { wordsOf } from './words.ts';
 const RULES_IN_FORCE_MAX = 1_000;
 const PINS_MAX = 100;
 
-/** A document at a fixed position. In the order of precedence. */
-export interface Pin {
-  id: string;
-  position: number;
-}
+/** A document at a fixed position, or one that is hidden. In the order of precedence. */
+export type Pin = { id: string; position: number } | { id: string; hidden: true };
 
 export interface RuledSearch {
   indexUid: string;
@@ -65,7 +62,8 @@ export function pinsOf(rules: RuleTables, search: RuledSearch, now: number): Pin
       const { id } = selector;
       if (!names.includes(selector.indexUid ?? indexUid) || pins.has(id)) continue;
       if (pins.size === PINS_MAX) return [...pins.values()];
-      pins.set(id, { id, position: action.position });
+      const { position } = action;
+      pins.set(id, position === undefined ? { id, hidden: true } : { id, position });
     }
   }
   return [...pins.values()];

@@ -1,5 +1,6 @@
 /** Dynamic search rules: the result of a batch of changes, and the limits. */
 import assert from 'node:assert/strict';
+import type { RuleAction } from '../../src/contract/search-rules.ts';
 import { startBuiltServer, type BuiltServer } from '../support/built-server.ts';
 import { mulberry } from '../support/random.ts';
 
@@ -135,12 +136,12 @@ describe('Dynamic search rules', () => {
       for (const { uid, ...body } of rules) await put(uid, body);
       for (let n = 0; n < 15; n++) {
         const query = queryOf();
-        const { pinned, filter } = pinsOf(rules, query);
+        const { pinned, hidden, filter } = pinsOf(rules, query);
         const withRules = (await server.call('POST', '/indexes/goods/search', { body: query }))
           .json;
         await feature(false);
         const all = { ...query, limit: 1000, offset: 0, page: undefined, hitsPerPage: undefined };
-        const others = pinned.map(({ id }) => id);
+        const others = [...pinned.map(({ id }) => id), ...hidden];
         const ordinary = (
           await server.call('POST', '/indexes/goods/search', {
             body: { ...all, filter: [...filter, `id NOT IN [${others.join(', ')}]`] },
@@ -227,11 +228,12 @@ describe('Dynamic search rules', () => {
           page === undefined
             ? { ...federation, limit: 1000 }
             : { ...federation, page: 1, hitsPerPage: 1000 },
-          queries.map(({ filter = [], ...query }) => {
-            const pinnedIds = pinned
-              .filter(({ uid }) => uid === query.indexUid)
-              .map(({ id }) => id);
-            return { ...query, filter: [...filter, `id NOT IN [${pinnedIds.join(', ')}]`] };
+          queries.map((query) => {
+            const { filter = [], indexUid: uid } = query;
+            const elsewhere = pinned.filter((pin) => pin.uid === uid).map(({ id }) => id);
+            // A query hides from its own hits only.
+            const others = [...elsewhere, ...pinsOf(rules, query, uid).hidden];
+            return { ...query, filter: [...filter, `id NOT IN [${others.join(', ')}]`] };
           }),
         );
         await feature(true);
@@ -271,6 +273,19 @@ describe('Dynamic search rules', () => {
         }
       }
     }
+  });
+
+  it('have positions for pins, and none for what they hide', async () => {
+    for (const action of [{ type: 'pin' }, { type: 'hide', position: 0 }, { type: 'hide', n: 1 }]) {
+      const { status, json } = await server.call('PATCH', '/dynamic-search-rules/wrong', {
+        body: { actions: [{ selector: { id: '1' }, action }] },
+      });
+      assert.deepEqual([status, json.code], [400, 'invalid_dynamic_search_rule_actions']);
+    }
+    const actions = [{ selector: { id: '1' }, action: { type: 'hide' } }];
+    await put('hides', { actions });
+    const { json } = await server.call('GET', '/dynamic-search-rules/hides');
+    assert.deepEqual(json.actions, actions);
   });
 
   it('that pin what no document can be called pin nothing', async () => {
@@ -348,7 +363,7 @@ describe('Dynamic search rules', () => {
     conditions: any;
     actions: {
       selector: { indexUid?: string; id: string };
-      action: { type: 'pin'; position: number };
+      action: RuleAction['action'];
     }[];
   }
   interface Pinned {
@@ -369,7 +384,11 @@ describe('Dynamic search rules', () => {
         id: String(below(45)),
         ...pick([{}, { indexUid: 'goods' }, { indexUid: 'other' }]),
       },
-      action: { type: 'pin' as const, position: pick([0, 0, 1, 2, 3, 5, 10, 30, 100]) },
+      action: pick<() => RuleAction['action']>([
+        () => ({ type: 'hide' }),
+        () => ({ type: 'pin', position: pick([0, 0, 1, 2, 3, 5, 10, 30, 100]) }),
+        () => ({ type: 'pin', position: below(6) }),
+      ])(),
     }));
     const precedence = pick([null, 0, 1, 1, 2]);
     return { uid: `rule-${n}`, active: below(5) > 0, precedence, conditions, actions };
@@ -398,7 +417,7 @@ describe('Dynamic search rules', () => {
     rules: Rule[],
     { q, filter = [] }: Query,
     uid = 'goods',
-  ): { pinned: Pinned[]; filter: string[] } {
+  ): { pinned: Pinned[]; hidden: number[]; filter: string[] } {
     const positive = q.replace(/-\S+/g, '').trim();
     const words = positive
       .replace(/"[^"]*"/g, '')
@@ -420,17 +439,20 @@ describe('Dynamic search rules', () => {
     };
     const order = (rule: Rule): number => rule.precedence ?? Infinity;
     const pinned: Pinned[] = [];
+    const hidden: number[] = [];
     // Sorting is stable, and rules without precedence come last.
     for (const { actions } of rules.filter(holds).toSorted((a, b) => compare(order(a), order(b)))) {
       for (const { selector, action } of actions) {
         const document = documents[Number(selector.id)];
         if ((selector.indexUid ?? uid) !== uid || document === undefined) continue;
         if (kinds !== null && !kinds.includes(document.kind)) continue;
+        if (hidden.includes(document.id)) continue;
         if (pinned.some(({ id }) => id === document.id)) continue;
-        pinned.push({ id: document.id, position: action.position });
+        if (action.position === undefined) hidden.push(document.id);
+        else pinned.push({ id: document.id, position: action.position });
       }
     }
-    return { pinned: pinned.toSorted((a, b) => a.position - b.position), filter };
+    return { pinned: pinned.toSorted((a, b) => a.position - b.position), hidden, filter };
   }
 
   function compare(a: number, b: number): number {

@@ -70,8 +70,12 @@ std::vector<RankedHit> SortPins(Federation& federation) {
   });
   for (auto& [uid, index] : federation.indexes) {
     if (index.pinned.empty()) continue;
-    const auto excluded = std::make_shared<const DocSet>(index.pinned);
-    for (const uint32_t number : index.queries) queries[number].request.excluded = excluded;
+    for (const uint32_t number : index.queries) {
+      auto& excluded = queries[number].request.excluded;
+      // A query does not find what it hides, nor what any query pins.
+      DocSet both = excluded ? *excluded | index.pinned : index.pinned;
+      excluded = std::make_shared<const DocSet>(std::move(both));
+    }
   }
   return pins;
 }

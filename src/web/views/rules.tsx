@@ -20,7 +20,8 @@ const PER_PAGE = 20;
 
 const FEATURE = {
   feature: 'dynamicSearchRules',
-  purpose: 'A rule puts chosen documents at fixed positions in the results of matching searches.',
+  purpose:
+    'A rule pins chosen documents to positions in the results of matching searches, or hides them.',
 };
 
 interface Shown {
@@ -84,7 +85,7 @@ export function RulesView(): JSX.Element {
         edit: (rule, tools) => <RuleDialog rule={rule} schema={schema} tools={tools} />,
       }}
       deletion={{
-        warning: 'This deletes the rule. The documents that it pins are kept.',
+        warning: 'This deletes the rule. Its documents are kept.',
         nameOf: ({ uid }) => uid,
         pathOf: ({ uid }) => pathOf(['dynamic-search-rules', uid]),
         isTask: true,
@@ -147,13 +148,14 @@ function RuleFacts({ rule }: { rule: SearchRuleView }): JSX.Element {
           }
         />
         <Figure
-          name="Pins"
+          name="Documents"
           value={
             actions.length === 0
               ? 'none'
               : actions.map(({ selector, action }, position) => (
                   <div key={position}>
-                    {action.position}: document {selector.id} of {selector.indexUid ?? 'any index'}
+                    {action.position ?? 'hidden'}: document {selector.id} of{' '}
+                    {selector.indexUid ?? 'any index'}
                   </div>
                 ))
           }
