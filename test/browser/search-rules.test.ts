@@ -130,6 +130,119 @@ describe('Search rules on the page, in a browser', () => {
     await card('deserts').waitFor();
   });
 
+  describe('made where the hits stand', () => {
+    let actions = 0;
+    const hits = () => page.locator('ol.hits > li');
+    const titles = () => page.locator('ol.hits h3').allTextContents();
+    const panel = () => page.getByRole('region', { name: 'Arranged results' });
+    const act = async (done: Promise<unknown>): Promise<void> => {
+      actions++;
+      await done;
+    };
+    const menuOf = (title: string) =>
+      page.locator('summary').filter({ has: page.getByText(`Arrange ${title}`, { exact: true }) });
+    const arrange = async (title: string, choice: string | RegExp): Promise<void> => {
+      await act(menuOf(title).click());
+      await act(hits().getByRole('button', { name: choice }).locator('visible=true').click());
+    };
+    const find = async (words: string): Promise<any> =>
+      (await stage.server.call('POST', '/indexes/books/search', { body: { q: words } })).json;
+    const ruleOf = async (words: string): Promise<any> => {
+      const { json } = await stage.server.call('POST', '/dynamic-search-rules', { body: {} });
+      return json.results.find(({ conditions }: any) => conditions.query?.words === words);
+    };
+    const open = async (words: string): Promise<void> => {
+      await page.goto(`${stage.server.url}/#/search/books`);
+      await act(page.getByRole('searchbox').fill(words));
+      await page
+        .locator('ol.hits mark')
+        .filter({ hasText: new RegExp(`^${words}`, 'i') })
+        .first()
+        .waitFor();
+    };
+    beforeEach(() => {
+      actions = 0;
+    });
+
+    it('pin a hit in four actions, also where rules are off', async () => {
+      const { server } = stage;
+      await server.finish('DELETE', '/dynamic-search-rules');
+      const off = { dynamicSearchRules: false };
+      await server.call('PATCH', '/experimental-features', { body: off });
+      await page.reload();
+      await open('war');
+      const before = await titles();
+      const last = before[3]!;
+      await arrange(last, 'Pin to the top');
+      // The preview.
+      assert.deepEqual((await titles()).slice(0, 4), [last, ...before.slice(0, 3)]);
+      await hits().first().getByText('pinned, not saved').waitFor();
+      await panel().getByText('Saving enables it.').waitFor();
+      await act(panel().getByRole('button', { name: 'Save the rule' }).click());
+      await hits().first().getByText('pinned', { exact: true }).waitFor();
+      assert.equal(actions, 4);
+      const { hits: found } = await find('war');
+      assert.equal(found[0].title, last);
+      const { actions: stored } = await ruleOf('war');
+      assert.deepEqual(stored, [
+        {
+          selector: { indexUid: 'books', id: String(found[0].id) },
+          action: { type: 'pin', position: 0 },
+        },
+      ]);
+    });
+
+    it('move a hit by dragging, hide another, and take both back', async () => {
+      await open('love');
+      const before = await titles();
+      const handle = hits().nth(2).getByTitle('Drag to move');
+      await handle.dragTo(hits().first(), { steps: 10 });
+      await hits().first().getByRole('heading', { name: before[2]!, exact: true }).waitFor();
+      await arrange(before[1]!, 'Hide');
+      await panel().getByText('hidden').waitFor();
+      await panel().getByRole('button', { name: 'Save the rule' }).click();
+      await panel().getByRole('heading', { name: 'A rule arranges these results' }).waitFor();
+      const found = (await find('love')).hits.map(({ title }: any) => title);
+      assert.equal(found[0], before[2]);
+      assert.ok(!found.includes(before[1]));
+      await page.reload();
+      await hits().first().getByText('pinned', { exact: true }).waitFor();
+      await panel()
+        .getByRole('button', { name: /^Show again/ })
+        .click();
+      await panel()
+        .getByRole('button', { name: /^Unpin/ })
+        .click();
+      await panel().getByRole('button', { name: 'Save the rule' }).click();
+      await hits().first().getByRole('heading', { name: before[0]!, exact: true }).waitFor();
+      assert.equal(await ruleOf('love'), undefined);
+    });
+
+    it('apply when one chooses, and are discarded when one does not save them', async () => {
+      await open('sea');
+      const [first, second] = await titles();
+      await arrange(second!, 'Move up');
+      await panel().getByText('For searches with “sea”').click();
+      await panel()
+        .getByLabel('Only when narrowed to')
+        .selectOption({ label: 'genres: adventure' });
+      await panel().getByLabel('Until').fill('2990-01-02T03:04');
+      await panel().getByText('narrowed to genres: adventure, for a time').waitFor();
+      await panel().getByRole('button', { name: 'Save the rule' }).click();
+      await hits().first().getByRole('heading', { name: first!, exact: true }).waitFor();
+      const { conditions } = await ruleOf('sea');
+      assert.deepEqual(conditions.filter, { values: { genres: 'adventure' } });
+      assert.equal(conditions.time.end, '2990-01-01T18:04:00.000Z');
+      // By the keyboard.
+      await menuOf(second!).press('Enter');
+      await page.keyboard.press('Tab');
+      await page.keyboard.press('Enter');
+      await panel().getByText('Arranged, not saved').waitFor();
+      await panel().getByRole('button', { name: 'Discard' }).click();
+      await panel().waitFor({ state: 'detached' });
+    });
+  });
+
   it('are shown to no key without their action', async () => {
     const { json } = await stage.server.call('POST', '/keys', {
       body: { actions: ['search', 'indexes.get'], indexes: ['*'], expiresAt: null },

@@ -2,23 +2,31 @@ import type { ComponentChildren, RefObject } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 interface Props {
-  title: string;
+  title: ComponentChildren;
+  /** Whether each button inside is a choice, which closes the panel. */
+  chooses?: boolean;
   children: ComponentChildren;
 }
 
 /** A button that opens a panel below it. A click elsewhere or Escape closes it. */
-export function Menu({ title, children }: Props): JSX.Element {
+export function Menu({ title, chooses = false, children }: Props): JSX.Element {
   const element = useRef<HTMLDetailsElement>(null);
   const [open, setOpen] = useState(false);
-  useDismissal(element, open, () => {
-    const isInside = element.current!.contains(document.activeElement);
-    element.current!.open = false;
-    if (isInside) element.current!.querySelector('summary')!.focus();
-  });
+  const close = (): void => {
+    const { current } = element;
+    // A choice may have removed the menu.
+    if (current === null) return;
+    const isInside = current.contains(document.activeElement);
+    current.open = false;
+    if (isInside) current.querySelector('summary')!.focus();
+  };
+  useDismissal(element, open, close);
   return (
-    <details ref={element} class="menu" onToggle={() => setOpen(element.current!.open)}>
+    <details ref={element} class="menu" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary class="button">{title}</summary>
-      <div class="card">{children}</div>
+      <div class={chooses ? 'card choices' : 'card'} onClick={chooses ? close : undefined}>
+        {children}
+      </div>
     </details>
   );
 }

@@ -84,7 +84,7 @@ export function SchemaField(props: Props): JSX.Element {
 }
 
 /** A moment as `YYYY-MM-DDTHH:MM`, in the time zone of the browser. */
-function localMoment(text: string): string {
+export function localMoment(text: string): string {
   if (text === '') return '';
   const date = new Date(text);
   const local = new Date(date.getTime() - date.getTimezoneOffset() * 60_000);

@@ -2,6 +2,7 @@ import { useMemo, useRef, useState } from 'preact/hooks';
 import { replaceAddress, useAddress, viewHref } from '../address.ts';
 import { Fault } from '../client.ts';
 import { comparisonFrom, comparisonText, type Comparison } from '../compared-search.ts';
+import { previewed } from '../curation.ts';
 import { count, milliseconds } from '../format.ts';
 import { useLoaded, type Loaded } from '../hooks.ts';
 import { settingsOf, type IndexEntry } from '../indexes.ts';
@@ -12,10 +13,12 @@ import { Problem } from '../parts/problem.tsx';
 import { Skeleton } from '../parts/skeleton.tsx';
 import {
   HITS_PER_PAGE,
+  mergedCounts,
   narrowedFacets,
   queryFrom,
   searchQueries,
   stateFrom,
+  type Hit,
   type SearchResult,
   type SearchState,
 } from '../search-request.ts';
@@ -25,6 +28,8 @@ import { OfIndex } from './index-picker.tsx';
 import { ActiveFilters } from './search/active-filters.tsx';
 import { Compare } from './search/compare.tsx';
 import { controlsOf, totalWords, type Controls } from './search/controls.ts';
+import { useCuration, type Curation } from './search/curate.tsx';
+import { CurationPanel } from './search/curation-panel.tsx';
 import { useDisplay } from './search/display.ts';
 import { Hits } from './search/hits.tsx';
 import { PointMap } from './search/map.tsx';
@@ -52,12 +57,14 @@ interface SearchOptions {
   readonly isFilterable: boolean | null;
   /** The settings are not loaded yet, and the search waits for them. */
   readonly waits: boolean;
+  /** The number of rules that were saved here. */
+  readonly savedRules: number;
 }
 
 function useResults(
   uid: string,
   state: SearchState,
-  { marks, explain, isFilterable, waits }: SearchOptions,
+  { marks, explain, isFilterable, waits, savedRules }: SearchOptions,
 ): Loaded<readonly SearchResult[]> {
   const { client, testsSearches } = useSession();
   const facets = useRef(true);
@@ -86,7 +93,7 @@ function useResults(
         return ask();
       });
     },
-    [client, uid, JSON.stringify(state), explain, isFilterable, waits],
+    [client, uid, JSON.stringify(state), explain, isFilterable, waits, savedRules],
   );
   return { ...found, loading: found.loading || waits };
 }
@@ -106,7 +113,12 @@ function Preview({ index }: { index: IndexEntry }): JSX.Element {
   const controls = controlsOf(settings.value);
   const { isFilterable } = controls;
   const waits = settings.value === undefined && settings.loading;
-  const results = useResults(uid, state, { marks, explain, isFilterable, waits });
+  const [savedRules, setSavedRules] = useState(0);
+  const curation = useCuration(index, state, () => setSavedRules((old) => old + 1));
+  // The details say which hits are pinned.
+  const explains = explain || curation?.hasRules === true;
+  const asked = { marks, explain: explains, isFilterable, waits, savedRules };
+  const results = useResults(uid, state, asked);
   const show = (next: SearchState, compared: Comparison | null): void => {
     const compare = compared === null ? '' : comparisonText(compared, next);
     replaceAddress(viewHref('search', uid, { ...queryFrom(next), compare }));
@@ -134,7 +146,8 @@ function Preview({ index }: { index: IndexEntry }): JSX.Element {
           index={index}
           state={state}
           marks={marks}
-          result={result}
+          results={results.value ?? []}
+          curation={curation}
           loading={results.loading}
           showsMap={controls.points}
           comparison={comparison}
@@ -151,8 +164,10 @@ interface FoundProps {
   index: IndexEntry;
   state: SearchState;
   marks: Marks;
-  /** undefined: not known yet. */
-  result: SearchResult | undefined;
+  /** The search, then the counts of facets; none: not known yet. */
+  results: readonly SearchResult[];
+  /** null: this key may not arrange hits. */
+  curation: Curation | null;
   loading: boolean;
   showsMap: boolean;
   /** null: nothing is compared. */
@@ -163,8 +178,12 @@ interface FoundProps {
 }
 
 function Found(props: FoundProps): JSX.Element {
-  const { index, state, result, loading, comparison, onChange, onCompare } = props;
+  const { index, state, results, curation, loading, comparison, onChange, onCompare } = props;
   const [display, setDisplay] = useDisplay(index.uid);
+  const result = results[0];
+  const first = (state.page - 1) * HITS_PER_PAGE;
+  const places = curation?.draft.places ?? new Map<string, null>();
+  const idOf = (hit: Hit): string | null => curation?.idOf(hit) ?? null;
   return (
     <section class="grow" aria-label="Results" aria-busy={loading}>
       <Toolbar
@@ -188,10 +207,13 @@ function Found(props: FoundProps): JSX.Element {
           ) : null}
           <Hits
             {...props}
-            hits={result?.hits ?? []}
-            first={(state.page - 1) * HITS_PER_PAGE + 1}
+            hits={previewed(result?.hits ?? [], idOf, first, places)}
+            first={first + 1}
             display={display}
           />
+          {curation === null ? null : (
+            <CurationPanel curation={curation} counts={mergedCounts(results)} />
+          )}
         </>
       ) : (
         <Compare index={index} state={state} comparison={comparison} onCompare={onCompare} />

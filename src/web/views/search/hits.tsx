@@ -5,10 +5,13 @@ import { arranged, isAddress, storedFields, type Layouted } from '../../hit-fiel
 import type { IndexEntry } from '../../indexes.ts';
 import type { Marks } from '../../marks.ts';
 import { Dialog } from '../../parts/dialog.tsx';
+import { useDragOrder } from '../../parts/drag-order.ts';
+import { Icon } from '../../parts/icon.tsx';
 import { JsonValue } from '../../parts/json-value.tsx';
 import { Table } from '../../parts/table.tsx';
 import type { Hit } from '../../search-request.ts';
 import { useSession } from '../../session.ts';
+import { HitMenu, PinBadge, type Curation } from './curate.tsx';
 import { mayLoadImages, type Display } from './display.ts';
 import { Reasons, Why } from './why.tsx';
 
@@ -19,25 +22,59 @@ interface HitsProps {
   index: IndexEntry;
   marks: Marks;
   display: Display;
+  /** Given: hits can be pinned, moved and hidden. */
+  curation?: Curation | null;
   onExplain(): void;
 }
 
 interface HitProps extends Omit<HitsProps, 'hits' | 'first'> {
   hit: Hit;
+  /** Position among all hits, from 0. */
+  at: number;
 }
 
 export function Hits(props: HitsProps): JSX.Element {
-  const { hits, first, index, display } = props;
+  const { hits, first, index, display, curation = null } = props;
+  const ids = hits.map((hit, position) => String(hit[index.primaryKey ?? ''] ?? position));
+  const drag = useDragOrder(ids, (from, to) =>
+    curation?.put(ids[from]!, nameOf(hits[from]!, index), first - 1 + to),
+  );
   if (display.layout === 'table') return <HitTable {...props} />;
   const Row = display.layout === 'compact' ? CompactHit : ComfortableHit;
   return (
     <ol class={`card list hits ${display.layout}`} start={first}>
       {hits.map((hit, position) => (
-        <li key={`${String(hit[index.primaryKey ?? ''] ?? '')}:${position}`}>
-          <Row {...props} hit={hit} />
+        <li
+          key={ids[position]}
+          class={drag.dragged === ids[position] ? 'dragged' : ''}
+          {...drag.item(position)}
+        >
+          {curation?.idOf(hit) ? (
+            <span class="grip" title="Drag to move" {...drag.handle(ids[position]!)}>
+              <Icon name="grip" />
+            </span>
+          ) : null}
+          <Row {...props} hit={hit} at={first - 1 + position} />
         </li>
       ))}
     </ol>
+  );
+}
+
+function nameOf(hit: Hit, { primaryKey }: IndexEntry): string {
+  const { title } = arranged(hit, primaryKey, null);
+  return title === undefined ? 'Document' : String(hit[title]);
+}
+
+/** What can be done with a hit, and whether it is pinned. */
+function HitTools(props: HitProps): JSX.Element {
+  const { hit, index, curation, at } = props;
+  return (
+    <>
+      <PinBadge curation={curation} hit={hit} />
+      <DetailsButton {...props} />
+      <HitMenu curation={curation} hit={hit} name={nameOf(hit, index)} at={at} />
+    </>
   );
 }
 
@@ -100,7 +137,7 @@ function ComfortableHit(props: HitProps): JSX.Element {
             </h3>
           )}
           <Score hit={hit} />
-          <DetailsButton {...props} />
+          <HitTools {...props} />
         </header>
         {text === undefined ? null : (
           <div class="snippet">
@@ -123,7 +160,7 @@ function CompactHit(props: HitProps): JSX.Element {
       <h3>{title === undefined ? '' : <Value hit={hit} name={title} marks={marks} />}</h3>
       <Line hit={hit} marks={marks} names={line} />
       <Score hit={hit} />
-      <DetailsButton {...props} />
+      <HitTools {...props} />
     </article>
   );
 }
@@ -156,7 +193,15 @@ function HitTable(props: HitsProps): JSX.Element {
           ),
         })),
         { title: 'Score', number: true, cell: (hit) => <Score hit={hit} /> },
-        { title: 'Details', unseen: true, cell: (hit) => <DetailsButton {...props} hit={hit} /> },
+        {
+          title: 'Details',
+          unseen: true,
+          cell: (hit, position) => (
+            <span class="buttons">
+              <HitTools {...props} hit={hit} at={first - 1 + position} />
+            </span>
+          ),
+        },
       ]}
     />
   );
@@ -195,10 +240,9 @@ function EditLink({ hit, index }: Pick<HitProps, 'hit' | 'index'>): JSX.Element 
 
 /** Opens everything about a hit. */
 function DetailsButton(props: HitProps): JSX.Element {
-  const { hit, marks, onExplain } = props;
-  const { title } = useArranged(props);
+  const { hit, index, marks, onExplain } = props;
   const [open, setOpen] = useState(false);
-  const name = title === undefined ? 'Document' : String(hit[title]);
+  const name = nameOf(hit, index);
   return (
     <>
       <button

@@ -1,5 +1,6 @@
-import type { ComponentChildren, TargetedDragEvent } from 'preact';
-import { useId, useRef, useState } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
+import { useId, useState } from 'preact/hooks';
+import { useDragOrder } from '../../parts/drag-order.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { moved } from '../../settings-draft.ts';
 
@@ -20,34 +21,16 @@ interface Props<T> {
 /** A list whose order matters. Items are moved by dragging, or with the buttons of each. */
 export function OrderedList<T>(props: Props<T>): JSX.Element {
   const { label, items, nameOf, onChange, children } = props;
-  const [dragged, setDragged] = useState<string | null>(null);
-  // What the next event must know may come before the list is drawn again.
-  const held = useRef<string | null>(null);
-  const hold = (name: string | null): void => {
-    held.current = name;
-    setDragged(name);
-  };
-  const take = (event: TargetedDragEvent<HTMLLIElement>, to: number): void => {
-    event.preventDefault();
-    const from = items.findIndex((item) => nameOf(item) === held.current);
-    const { top, height } = event.currentTarget.getBoundingClientRect();
-    const beyond = event.clientY - (top + height / 2);
-    // An item gives way when the pointer crosses its middle, and does not come back.
-    const crossed = from < to ? beyond >= -1 : beyond <= 1;
-    if (from >= 0 && from !== to && crossed) onChange(moved(items, from, to));
-  };
+  const drag = useDragOrder(items.map(nameOf), (from, to) => onChange(moved(items, from, to)));
   return (
     <>
       <ol class="ordered" aria-label={label}>
         {items.map((item, at) => (
           <li
             key={nameOf(item)}
-            draggable
-            class={dragged === nameOf(item) ? 'card dragged' : 'card'}
-            onDragStart={() => hold(nameOf(item))}
-            onDragEnd={() => hold(null)}
-            onDragOver={(event) => take(event, at)}
-            onDrop={(event) => event.preventDefault()}
+            class={drag.dragged === nameOf(item) ? 'card dragged' : 'card'}
+            {...drag.handle(nameOf(item))}
+            {...drag.item(at)}
           >
             <Icon name="grip" />
             <span class="what">{nameOf(item)}</span>
