@@ -39,7 +39,10 @@ export const SEARCH_RULE = object({
   actions: list(
     object({
       selector: object({ id: string(), indexUid: optional(string()) }),
-      action: object({ type: declared<'pin'>(string()), position: integer({ minimum: 0 }) }),
+      action: object({
+        type: declared<'pin' | 'hide'>(string()),
+        position: optional(integer({ minimum: 0 })),
+      }),
     }),
   ),
   description: optional(string()),

@@ -1,5 +1,5 @@
 /** Documents that are pinned or hidden where they stand, and the rule for that. Pure functions. */
-import type { RuleAction, SearchRule } from '../contract/search-rules.ts';
+import type { SearchRule } from '../contract/search-rules.ts';
 import type { SearchState } from './search-request.ts';
 
 /** By id of a document: its position, from 0; null: it is hidden. In the order of choosing. */
@@ -68,7 +68,7 @@ export function termsOfRule({ conditions: { query, filter, time } }: SearchRule)
   };
 }
 
-export function placesOf(actions: readonly RuleAction[]): Places {
+export function placesOf(actions: SearchRule['actions']): Places {
   return new Map(actions.map(({ selector, action }) => [selector.id, action.position ?? null]));
 }
 

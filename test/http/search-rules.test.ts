@@ -1,8 +1,10 @@
 /** Dynamic search rules: the result of a batch of changes, and the limits. */
 import assert from 'node:assert/strict';
-import type { RuleAction } from '../../src/contract/search-rules.ts';
+import type { SearchRule } from '../../src/contract/search-rules.ts';
 import { startBuiltServer, type BuiltServer } from '../support/built-server.ts';
 import { mulberry } from '../support/random.ts';
+
+type Action = SearchRule['actions'][number]['action'];
 
 describe('Dynamic search rules', () => {
   const seed = Number(process.env['GANNET_SEED'] ?? Date.now() % 2 ** 32);
@@ -363,7 +365,7 @@ describe('Dynamic search rules', () => {
     conditions: any;
     actions: {
       selector: { indexUid?: string; id: string };
-      action: RuleAction['action'];
+      action: Action;
     }[];
   }
   interface Pinned {
@@ -384,7 +386,7 @@ describe('Dynamic search rules', () => {
         id: String(below(45)),
         ...pick([{}, { indexUid: 'goods' }, { indexUid: 'other' }]),
       },
-      action: pick<() => RuleAction['action']>([
+      action: pick<() => Action>([
         () => ({ type: 'hide' }),
         () => ({ type: 'pin', position: pick([0, 0, 1, 2, 3, 5, 10, 30, 100]) }),
         () => ({ type: 'pin', position: below(6) }),
