@@ -3,7 +3,7 @@ import type { SearchRule } from '../contract/search-rules.ts';
 import type { SearchState } from './search-request.ts';
 
 /** By id of a document: its position, from 0; null: it is hidden. In the order of choosing. */
-export type Places = ReadonlyMap<string, number | null>;
+export type Spots = ReadonlyMap<string, number | null>;
 
 /** When a rule applies, as the form has it. */
 export interface RuleTerms {
@@ -68,18 +68,18 @@ export function termsOfRule({ conditions: { query, filter, time } }: SearchRule)
   };
 }
 
-export function placesOf(actions: SearchRule['actions']): Places {
+export function spotsOf(actions: SearchRule['actions']): Spots {
   return new Map(actions.map(({ selector, action }) => [selector.id, action.position ?? null]));
 }
 
-/** @param place undefined: the document is neither pinned nor hidden */
-export function withPlace(places: Places, id: string, place: number | null | undefined): Places {
-  const others = [...places].filter(([one]) => one !== id);
-  return new Map(place === undefined ? others : [...others, [id, place]]);
+/** @param spot undefined: the document is neither pinned nor hidden */
+export function withSpot(spots: Spots, id: string, spot: number | null | undefined): Spots {
+  const others = [...spots].filter(([one]) => one !== id);
+  return new Map(spot === undefined ? others : [...others, [id, spot]]);
 }
 
 /** The body of the request that makes or changes the rule. */
-export function curationBody(indexUid: string, places: Places, terms: RuleTerms): object {
+export function curationBody(indexUid: string, spots: Spots, terms: RuleTerms): object {
   const { words, values, start, end } = terms;
   const time = { ...(start !== '' && { start }), ...(end !== '' && { end }) };
   return {
@@ -88,7 +88,7 @@ export function curationBody(indexUid: string, places: Places, terms: RuleTerms)
       ...(Object.keys(values).length > 0 && { filter: { values } }),
       ...(Object.keys(time).length > 0 && { time }),
     },
-    actions: [...places].map(([id, position]) => ({
+    actions: [...spots].map(([id, position]) => ({
       selector: { indexUid, id },
       action: position === null ? { type: 'hide' } : { type: 'pin', position },
     })),
@@ -103,16 +103,16 @@ export function previewed<T>(
   hits: readonly T[],
   idOf: (hit: T) => string | null,
   first: number,
-  places: Places,
+  spots: Spots,
 ): T[] {
   const byId = new Map(hits.map((hit) => [idOf(hit), hit]));
-  const pins = [...places]
+  const pins = [...spots]
     .flatMap(([id, at]): [number, T][] => {
       const hit = byId.get(id);
       return at === null || at < first || hit === undefined ? [] : [[at - first, hit]];
     })
     .toSorted(([a], [b]) => a - b);
-  const ordinary = hits.filter((hit) => !places.has(idOf(hit) ?? ''));
+  const ordinary = hits.filter((hit) => !spots.has(idOf(hit) ?? ''));
   const shown: T[] = [];
   while (pins.length > 0 || ordinary.length > 0) {
     const isPin = pins.length > 0 && (pins[0]![0] <= shown.length || ordinary.length === 0);

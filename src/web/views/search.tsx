@@ -182,7 +182,7 @@ function Found(props: FoundProps): JSX.Element {
   const [display, setDisplay] = useDisplay(index.uid);
   const result = results[0];
   const first = (state.page - 1) * HITS_PER_PAGE;
-  const places = curation?.draft.places ?? new Map<string, null>();
+  const spots = curation?.draft.spots ?? new Map<string, null>();
   const idOf = (hit: Hit): string | null => curation?.idOf(hit) ?? null;
   return (
     <section class="grow" aria-label="Results" aria-busy={loading}>
@@ -207,7 +207,7 @@ function Found(props: FoundProps): JSX.Element {
           ) : null}
           <Hits
             {...props}
-            hits={previewed(result?.hits ?? [], idOf, first, places)}
+            hits={previewed(result?.hits ?? [], idOf, first, spots)}
             first={first + 1}
             display={display}
           />

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import type { SearchRule } from '../../../src/contract/search-rules.ts';
 import {
   curationBody,
-  placesOf,
+  spotsOf,
   previewed,
   ruleFor,
   termsOf,
   termsOfRule,
-  withPlace,
-  type Places,
+  withSpot,
+  type Spots,
 } from '../../../src/web/curation.ts';
 import { mulberry } from '../../support/random.ts';
 
@@ -29,30 +29,30 @@ describe('Hits arranged on the page', () => {
     const below = (n: number): number => Math.floor(random() * n);
     for (let round = 0; round < 300; round++) {
       const hits = Array.from({ length: below(12) }, (_, n) => String(n));
-      let places: Places = new Map();
+      let spots: Spots = new Map();
       for (let n = below(5); n > 0; n--) {
-        places = withPlace(places, String(below(14)), below(3) === 0 ? null : below(15));
+        spots = withSpot(spots, String(below(14)), below(3) === 0 ? null : below(15));
       }
-      const shown = previewed(hits, (hit) => hit, 0, places);
-      const pinned = hits.filter((hit) => typeof places.get(hit) === 'number');
-      const ordinary = hits.filter((hit) => !places.has(hit));
-      const context = JSON.stringify([hits, [...places], shown]);
+      const shown = previewed(hits, (hit) => hit, 0, spots);
+      const pinned = hits.filter((hit) => typeof spots.get(hit) === 'number');
+      const ordinary = hits.filter((hit) => !spots.has(hit));
+      const context = JSON.stringify([hits, [...spots], shown]);
       assert.deepEqual(shown.toSorted(), [...ordinary, ...pinned].toSorted(), context);
       assert.deepEqual(
-        shown.filter((hit) => !places.has(hit)),
+        shown.filter((hit) => !spots.has(hit)),
         ordinary,
         context,
       );
       // A pin stands at its position, or behind pins that share it, or at the end.
       const before = (hit: string): string[] => shown.slice(0, shown.indexOf(hit));
       for (const hit of pinned) {
-        const place = places.get(hit)!;
+        const spot = spots.get(hit)!;
         const at = shown.indexOf(hit);
         const isAfterPins = before(hit)
-          .slice(place)
-          .every((one) => places.has(one));
-        const isAtEnd = shown.slice(at).every((one) => places.has(one));
-        assert.ok(at === place || (at > place ? isAfterPins : isAtEnd), context);
+          .slice(spot)
+          .every((one) => spots.has(one));
+        const isAtEnd = shown.slice(at).every((one) => spots.has(one));
+        assert.ok(at === spot || (at > spot ? isAfterPins : isAtEnd), context);
       }
     }
   });
@@ -85,7 +85,7 @@ describe('Hits arranged on the page', () => {
       },
     ]) {
       const one = rule(conditions, 'books');
-      assert.deepEqual(curationBody('books', placesOf(one.actions), termsOfRule(one)), {
+      assert.deepEqual(curationBody('books', spotsOf(one.actions), termsOfRule(one)), {
         conditions,
         actions: one.actions,
       });

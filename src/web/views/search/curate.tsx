@@ -4,12 +4,12 @@ import type { SearchRule } from '../../../contract/search-rules.ts';
 import { pathOf, type Client } from '../../client.ts';
 import {
   curationBody,
-  placesOf,
+  spotsOf,
   ruleFor,
   termsOf,
   termsOfRule,
-  withPlace,
-  type Places,
+  withSpot,
+  type Spots,
   type RuleTerms,
 } from '../../curation.ts';
 import { useAction, useLoaded, type Action, type Loaded } from '../../hooks.ts';
@@ -27,7 +27,7 @@ const RULES_MAX = 1000;
 
 interface Draft {
   readonly q: string;
-  readonly places: Places;
+  readonly spots: Spots;
   readonly terms: RuleTerms;
 }
 
@@ -45,8 +45,8 @@ export interface Curation {
   idOf(hit: Hit): string | null;
   /** What a document is called; its id if its hit has not been seen. */
   nameOf(id: string): string;
-  /** @param place undefined: it is neither pinned nor hidden */
-  put(id: string, name: string, place: number | null | undefined): void;
+  /** @param spot undefined: it is neither pinned nor hidden */
+  put(id: string, name: string, spot: number | null | undefined): void;
   change(terms: Partial<RuleTerms>): void;
   discard(): void;
   save(): void;
@@ -87,7 +87,7 @@ export function useCuration(
   const rule = ruleFor(rules.value ?? [], uid, state, Date.now());
   const saved: Draft = {
     q: state.q,
-    places: placesOf(rule?.actions ?? []),
+    spots: spotsOf(rule?.actions ?? []),
     terms: rule === undefined ? termsOf(state) : termsOfRule(rule),
   };
   const draft = kept?.q === state.q ? kept : saved;
@@ -113,9 +113,9 @@ export function useCuration(
     ),
     idOf: (hit) => (hit[primaryKey] === undefined ? null : String(hit[primaryKey])),
     nameOf: (id) => names.current.get(id) ?? id,
-    put: (id, name, place) => {
+    put: (id, name, spot) => {
       names.current.set(id, name);
-      setKept({ ...draft, places: withPlace(draft.places, id, place) });
+      setKept({ ...draft, spots: withSpot(draft.spots, id, spot) });
     },
     change: (terms) => setKept({ ...draft, terms: { ...draft.terms, ...terms } }),
     discard: () => setKept(null),
@@ -133,12 +133,12 @@ function saveRule(
   client: Client,
   uid: string,
   rule: SearchRule | undefined,
-  { places, terms }: Draft,
+  { spots, terms }: Draft,
 ): Promise<string> {
   const path = pathOf(['dynamic-search-rules', rule?.uid ?? newUid(uid)]);
-  if (places.size === 0) return finish(client, 'DELETE', path);
+  if (spots.size === 0) return finish(client, 'DELETE', path);
   const description = rule?.description ?? `Results of “${terms.words}” in ${uid}`;
-  return finish(client, 'PATCH', path, { description, ...curationBody(uid, places, terms) });
+  return finish(client, 'PATCH', path, { description, ...curationBody(uid, spots, terms) });
 }
 
 function newUid(indexUid: string): string {
@@ -159,14 +159,14 @@ interface MenuProps extends BadgeProps {
 /** Says that a hit is pinned. */
 export function PinBadge({ curation, hit }: BadgeProps): JSX.Element | null {
   const id = curation?.idOf(hit) ?? null;
-  const place = id === null ? undefined : curation?.draft.places.get(id);
+  const spot = id === null ? undefined : curation?.draft.spots.get(id);
   const stored = curation?.rule?.actions.find(({ selector }) => selector.id === id)?.action;
-  if (place !== undefined && place !== null && place !== stored?.position) {
+  if (spot !== undefined && spot !== null && spot !== stored?.position) {
     return <span class="state processing">pinned, not saved</span>;
   }
   // A pin that is taken away is still in force, and not shown any more.
-  const isTaken = place === undefined && stored !== undefined;
-  const isPinned = place !== undefined || hit._rankingScoreDetails?.pin !== undefined;
+  const isTaken = spot === undefined && stored !== undefined;
+  const isPinned = spot !== undefined || hit._rankingScoreDetails?.pin !== undefined;
   return isPinned && !isTaken ? <span class="state succeeded">pinned</span> : null;
 }
 
@@ -175,8 +175,8 @@ export function HitMenu({ curation, hit, name, at }: MenuProps): JSX.Element | n
   const element = useRef<HTMLSpanElement>(null);
   const id = curation?.idOf(hit) ?? null;
   if (curation === null || curation === undefined || id === null) return null;
-  const isPinned = curation.draft.places.has(id);
-  const choices: [label: string, place: number | null | undefined][] = [
+  const isPinned = curation.draft.spots.has(id);
+  const choices: [label: string, spot: number | null | undefined][] = [
     [`Pin here, at position ${at + 1}`, at],
     ...(at === 0 ? [] : ([['Pin to the top', 0]] as [string, number][])),
     ...(at === 0 ? [] : ([['Move up', at - 1]] as [string, number][])),
@@ -184,8 +184,8 @@ export function HitMenu({ curation, hit, name, at }: MenuProps): JSX.Element | n
     ['Hide', null],
     ...(isPinned ? ([['Unpin', undefined]] as [string, undefined][]) : []),
   ];
-  const choose = (place: number | null | undefined): void => {
-    curation.put(id, name, place);
+  const choose = (spot: number | null | undefined): void => {
+    curation.put(id, name, spot);
     // An element that moves loses the focus.
     requestAnimationFrame(() => element.current?.querySelector('summary')?.focus());
   };
@@ -200,8 +200,8 @@ export function HitMenu({ curation, hit, name, at }: MenuProps): JSX.Element | n
           </span>
         }
       >
-        {choices.map(([label, place]) => (
-          <button key={label} type="button" class="quiet" onClick={() => choose(place)}>
+        {choices.map(([label, spot]) => (
+          <button key={label} type="button" class="quiet" onClick={() => choose(spot)}>
             {label}
           </button>
         ))}

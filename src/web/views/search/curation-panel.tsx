@@ -18,7 +18,7 @@ export function CurationPanel({ curation, counts }: Props): JSX.Element | null {
   const { rights } = useSession();
   const { draft, isChanged, isOn, action } = curation;
   const maySwitch = isOn || rights.has('features');
-  if (!isChanged && draft.places.size === 0) return null;
+  if (!isChanged && draft.spots.size === 0) return null;
   return (
     <section class="card save-bar curation" aria-label="Arranged results">
       <Arranged curation={curation} />
@@ -57,17 +57,17 @@ export function CurationPanel({ curation, counts }: Props): JSX.Element | null {
 /** The pins by position, then what is hidden, each with a button that takes it back. */
 function Arranged({ curation }: { curation: Curation }): JSX.Element {
   const { draft, isChanged, nameOf, put } = curation;
-  const all = [...draft.places].toSorted(([, a], [, b]) => (a ?? Infinity) - (b ?? Infinity));
+  const all = [...draft.spots].toSorted(([, a], [, b]) => (a ?? Infinity) - (b ?? Infinity));
   return (
     <>
       <h2>{isChanged ? 'Arranged, not saved' : 'A rule arranges these results'}</h2>
       <ul class="chips" aria-label="Pinned and hidden">
-        {all.map(([id, place]) => (
+        {all.map(([id, spot]) => (
           <li key={id}>
-            <span>{place === null ? 'hidden' : `${place + 1}.`} </span>
+            <span>{spot === null ? 'hidden' : `${spot + 1}.`} </span>
             {nameOf(id)}{' '}
             <button type="button" class="quiet" onClick={() => put(id, nameOf(id), undefined)}>
-              {place === null ? 'Show again' : 'Unpin'}
+              {spot === null ? 'Show again' : 'Unpin'}
               <span class="unseen"> {nameOf(id)}</span>
             </button>
           </li>
