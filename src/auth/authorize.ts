@@ -64,6 +64,8 @@ export interface Access {
   mayAccess(uid: string): boolean;
   /** Whether a write may create this index. */
   mayCreate(uid: string): boolean;
+  /** Whether all documents of this index may be read. */
+  mayRead(uid: string): boolean;
   /** Filter of the caller's tenant token for an index, null for none. */
   tenantFilter(uid: string): unknown;
   /** Limits of the key; null: none. A tenant token has those of its key. */
@@ -79,6 +81,7 @@ const FULL_ACCESS: Access = {
   throttle: null,
   mayAccess: () => true,
   mayCreate: () => true,
+  mayRead: () => true,
   tenantFilter: () => null,
   refusal: (uid) => new ApiError('invalid_api_key', `The index \`${uid}\` may not be accessed.`),
 };
@@ -136,6 +139,10 @@ class Principal implements Access {
 
   mayCreate(uid: string): boolean {
     return this.#granted.has('indexes.create') && this.mayAccess(uid);
+  }
+
+  mayRead(uid: string): boolean {
+    return this.#granted.has('documents.get') && this.mayAccess(uid);
   }
 
   tenantFilter(uid: string): unknown {

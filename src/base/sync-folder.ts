@@ -1,4 +1,6 @@
 import { closeSync, fsyncSync, openSync } from 'node:fs';
+import { open, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 
 /**
  * Makes the entries of a folder durable: files created, renamed or removed, and folders created.
@@ -9,5 +11,24 @@ export function syncFolder(dir: string): void {
     fsyncSync(fd);
   } finally {
     closeSync(fd);
+  }
+}
+
+/** Makes a folder durable, with everything in it. */
+export async function syncTree(dir: string): Promise<void> {
+  for (const entry of await readdir(dir, { withFileTypes: true })) {
+    const path = join(dir, entry.name);
+    if (entry.isDirectory()) await syncTree(path);
+    else await syncPath(path);
+  }
+  await syncPath(dir);
+}
+
+async function syncPath(path: string): Promise<void> {
+  const opened = await open(path, 'r');
+  try {
+    await opened.sync();
+  } finally {
+    await opened.close();
   }
 }

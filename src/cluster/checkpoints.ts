@@ -347,6 +347,8 @@ export class Checkpoints {
       if (found !== undefined && !source.sha256.equals(found.sha256)) {
         throw new DamagedError(`The file ${name} of ${database} is damaged here and in the store`);
       }
+      const same = kind === 'file' ? known.withContent(source.sha256) : undefined;
+      if (same !== undefined) return { ...same, name };
       const blob = await this.#parts.transfers.upload(source, epoch);
       uploaded.push(blob);
       return { name, size: source.size, sha256: source.sha256, blob };
@@ -503,6 +505,16 @@ class KnownFiles {
 
   find(database: string, name: string): FileRef | undefined {
     return this.#files.get(database)?.get(name);
+  }
+
+  /** A file of any database with this content, as branches share them. */
+  withContent(sum: Buffer): FileRef | undefined {
+    for (const files of this.#files.values()) {
+      for (const file of files.values()) {
+        if (file.sha256.equals(sum) && !this.isLost(file)) return file;
+      }
+    }
+    return undefined;
   }
 
   isLost({ blob }: FileRef): boolean {

@@ -429,6 +429,25 @@ export const ALIAS = object({
 export type Alias = Static<typeof ALIAS>;
 export const ALIASES = pageOf(ALIAS);
 
+/** Which index another is a branch of. */
+export const BRANCH = object({
+  uid: TEXT,
+  /** Uid of the origin. null: it was deleted. */
+  origin: TEXT_OR_NULL,
+  /** Writes of documents to the origin are repeated here. */
+  follow: FLAG,
+  createdAt: DATE,
+});
+export type Branch = Static<typeof BRANCH>;
+export const BRANCHES = pageOf(BRANCH);
+
+/** Settings that differ, each with the value of the origin and that of the branch. */
+export const BRANCH_DIFFERENCES = object({
+  uid: TEXT,
+  origin: TEXT,
+  settings: map(object({ origin: ANY, branch: ANY })),
+});
+
 export const RENDERED = object({ template: ANY, rendered: ANY });
 
 export const WORKSPACE = object({ uid: TEXT });

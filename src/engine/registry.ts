@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { rfc3339 } from '../base/clock.ts';
 import { compareUtf8 } from '../base/json.ts';
 import { openFilesMax } from '../base/machine.ts';
+import { syncFolder, syncTree } from '../base/sync-folder.ts';
 import { ApiError } from '../contract/errors.ts';
 import { embedsLater } from '../contract/embedders/sources.ts';
 import { completeSettings, type SettingsObject } from '../contract/settings.ts';
@@ -331,6 +332,55 @@ export class IndexRegistry implements SearchedIndexes {
     mkdirSync(this.#dirOf(entry.uuid), { recursive: true });
     entry.refresh();
     return entry;
+  }
+
+  /**
+   * A new open index with the content of another, whose files it shares. Otherwise like `create`.
+   */
+  async branch(origin: IndexEntry, createdAt: string): Promise<IndexEntry> {
+    const uuid = randomUUID();
+    await this.makeBranch(origin.uuid, uuid);
+    const entry = this.byUuid(uuid);
+    entry.createdAt = createdAt;
+    entry.refresh();
+    return entry;
+  }
+
+  /** In a cluster, makes every node call `copy`. */
+  makeBranch = (from: string, to: string): Promise<void> => this.copy(from, to);
+
+  /**
+   * Makes the folder of an index from that of another, durably: all or nothing. Does nothing when
+   * it exists.
+   */
+  async copy(from: string, to: string): Promise<void> {
+    const dir = this.#dirOf(to);
+    if (existsSync(dir)) return;
+    const stage = `${dir}.new`;
+    await rm(stage, { recursive: true, force: true });
+    await this.byUuid(from).handle.copyTo(stage);
+    await syncTree(stage);
+    await rename(stage, dir);
+    syncFolder(this.#dir);
+    this.byUuid(to);
+  }
+
+  /** Bytes of the files of these indexes that are counted for each of them but exist once. */
+  async sharedBytes(uids: Iterable<string>): Promise<number> {
+    const seen = new Set<string>();
+    let bytes = 0;
+    for (const uid of uids) {
+      const entry = this.#entries.get(uid);
+      const dir = entry === undefined ? null : join(this.#dirOf(entry.uuid), 'segments');
+      for (const name of dir === null ? [] : namesIn(dir)) {
+        const file = await stat(join(dir!, name)).catch(() => null);
+        if (file === null || file.nlink === 1) continue;
+        const id = `${file.dev}:${file.ino}`;
+        if (seen.has(id)) bytes += file.size;
+        seen.add(id);
+      }
+    }
+    return bytes;
   }
 
   /**

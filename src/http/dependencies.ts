@@ -19,6 +19,7 @@ import type { RenderPool } from '../embedding/render-pool.ts';
 import type { OutboundClient } from '../outbound/outbound-client.ts';
 import type { ScriptProcesses } from '../rhai/script-process.ts';
 import type { AliasStore } from '../store/alias-store.ts';
+import type { BranchStore } from '../store/branch-store.ts';
 import type { ChatStore } from '../store/chat-store.ts';
 import type { KnownWrites } from '../network/origin.ts';
 import type { Replication } from '../network/replication.ts';
@@ -93,6 +94,7 @@ export interface Dependencies extends ReadDependencies {
   chats: ChatStore;
   searchRules: RuleStore;
   aliases: AliasStore;
+  branches: BranchStore;
   dumps: BackupStore;
   inner: InnerRequests;
   /** Assistants may change documents, if their key may. */

@@ -13,6 +13,7 @@ import type { Route } from './route.ts';
 import { HttpThreads, type ThreadsSetup } from './threads/http-threads.ts';
 import type { Socket } from './socket-types.ts';
 import { ALIAS_ROUTES } from './routes/aliases.ts';
+import { BRANCH_ROUTES } from './routes/branches.ts';
 import { ANALYTICS_ROUTES, EVENT_ROUTE } from './routes/analytics.ts';
 import { CHAT_ROUTES } from './routes/chats.ts';
 import { descriptionRoutes } from './routes/description.ts';
@@ -98,6 +99,7 @@ export function allRoutes(): Route[] {
     ...MCP_ROUTES,
     ...SEARCH_RULE_ROUTES,
     ...ALIAS_ROUTES,
+    ...BRANCH_ROUTES,
     ...RENDER_ROUTES,
     ...CHAT_ROUTES,
     ...ANALYTICS_ROUTES,

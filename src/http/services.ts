@@ -137,7 +137,7 @@ export interface IndexService {
   /**
    * Statistics of every index, without its parts; the caller removes those that may not be seen.
    */
-  allStats(): InstanceStats;
+  allStats(): Promise<InstanceStats>;
   /** Bytes of the segments that are merged next. */
   mergeDebt(): number;
   /**

@@ -298,7 +298,7 @@ function dependencies(
   const { native, version, logs, responseBuffers, outbound, embedding, renders } = deps;
   const { tracer, audit, rerankers, cluster, analytics } = deps;
   const { system, stores, scripts, replication, background, processMark } = deps.tasks;
-  const { queue, searchRules, aliases, network } = system;
+  const { queue, searchRules, aliases, branches, network } = system;
   const { keys, features, webhooks, chats, dumps } = stores;
   const metrics = new RequestMetrics(
     () => config.metricsAddress !== null || features.get().metrics,
@@ -331,6 +331,7 @@ function dependencies(
     clock: systemClock,
     searchRules,
     aliases,
+    branches,
     taskStreams: new TaskStreams(queue),
     inner: new InnerRequests(),
     mcpAllowsWrites: config.mcpAllowsWrites,

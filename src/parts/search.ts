@@ -93,7 +93,7 @@ export function open(
   { native, embedding, rerankers, system, features, memory, ...others }: SearchDeps,
 ): Pick<Services, 'indexes' | 'search' | 'networkDocuments' | 'foreign'> {
   const { logs, outbound, observer } = others;
-  const { store, registry, searchRules, aliases, network } = system;
+  const { store, registry, searchRules, aliases, branches, network } = system;
   const { limits } = config;
   const { permits, queriesAtOnce, ...waiting } = searchLimits(config);
   const queue = new SearchQueue({
@@ -138,7 +138,12 @@ export function open(
     report: new SearchReport(config.slowSearchMs, logs.of('search'), observer),
     settings,
   });
-  const indexes = new Indexes(registry, documents, () => store.size());
+  const indexes = new Indexes(
+    registry,
+    documents,
+    () => store.size(),
+    () => branches.related(),
+  );
   return { indexes, search, networkDocuments, foreign };
 }
 

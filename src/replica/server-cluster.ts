@@ -21,6 +21,7 @@ import type { PayloadFile } from '../store/store.ts';
 import { FileRepair } from './file-repair.ts';
 import { fileSource } from './local-files.ts';
 import {
+  branchDelta,
   databaseOf,
   payloadName,
   type ReplicaParts,
@@ -136,7 +137,8 @@ export class ServerCluster {
 
   /** Resolves once this node follows the log. Throws `RefusedError`. */
   async start(): Promise<void> {
-    const { store, native } = this.#parts;
+    const { store, native, registry } = this.#parts;
+    registry.makeBranch = (from, to) => this.#commitBranch(from, to);
     store.useLog({ commit: (files, build) => this.#commitStore(files, build) });
     native.setCommitLog((call, dir, files) => void this.#commitIndex(call, basename(dir), files));
     await this.node.start();
@@ -290,6 +292,17 @@ export class ServerCluster {
       native.endCommit(call, end, CANCELED, (error as Error).message);
     } finally {
       this.#replica.forgetOwn(database);
+    }
+  }
+
+  async #commitBranch(from: string, to: string): Promise<void> {
+    try {
+      await this.node.commit(() => {
+        this.#demandWorking();
+        return { database: databaseOf(to), files: [], delta: branchDelta(from) };
+      });
+    } catch (error) {
+      throw apiErrorOf(error);
     }
   }
 

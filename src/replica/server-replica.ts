@@ -2,6 +2,8 @@ import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { link, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { syncFolder } from '../base/sync-folder.ts';
+import { ByteWriter } from '../cluster/bytes.ts';
+import { decodeDelta, encodeDelta } from '../cluster/delta.ts';
 import type { BlobSource } from '../cluster/blobs/blobs.ts';
 import { DamagedError, RefusedError, UnavailableError } from '../cluster/errors.ts';
 import type { CommitRecord, Epoch, FileRef, Sequence } from '../cluster/record.ts';
@@ -208,6 +210,18 @@ export class ServerReplica implements Replica {
     const { store, registry } = this.#parts;
     const uuid = uuidOf(record.database);
     this.#touched.add(uuid);
+    const origin = branchedFrom(record.delta);
+    if (origin !== null) {
+      // Earlier records are applied: the origin has the same content on each node.
+      await registry.copy(origin, uuid);
+      const prefix = fileKey(databaseOf(origin), '');
+      for (const [key, sum] of [...this.#sums]) {
+        if (!key.startsWith(prefix)) continue;
+        this.#sums.set(fileKey(record.database, key.slice(prefix.length)), sum);
+      }
+      await store.setCluster({ id: this.cluster!, applied: record.sequence });
+      return;
+    }
     const entry = registry.byUuid(uuid);
     const isOwn = this.#own.get(record.database)?.equals(record.delta) === true;
     const { handle } = entry;
@@ -310,6 +324,24 @@ export class ServerReplica implements Replica {
   #incoming(database: string, { name }: FileRef): string {
     return join(this.#parts.incomingDir, pathOf(database, name));
   }
+}
+
+/** The only table of a delta that makes a branch; its value is the folder of the origin. */
+const BRANCH_TABLE = 'branch';
+const BRANCH_HEAD = new ByteWriter().number(1).text(BRANCH_TABLE).done();
+
+/** The delta of a new index with the content that the index in the folder `origin` has then. */
+export function branchDelta(origin: string): Buffer {
+  const value = Buffer.from(origin);
+  return encodeDelta([{ kind: 'put', table: BRANCH_TABLE, key: Buffer.alloc(0), value }]);
+}
+
+/** null: the delta makes no branch. */
+function branchedFrom(delta: Buffer): string | null {
+  if (!delta.subarray(0, BRANCH_HEAD.length).equals(BRANCH_HEAD)) return null;
+  const [write] = decodeDelta(delta, (table) => table === BRANCH_TABLE);
+  if (write?.kind !== 'put') throw new DamagedError('A branch without an origin');
+  return uuidOf(databaseOf(write.value.toString()));
 }
 
 /** Refuses names that the server does not give, because names become paths. */

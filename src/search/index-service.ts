@@ -17,13 +17,19 @@ export class Indexes {
   readonly documents: Documents;
   readonly #registry: IndexRegistry;
   readonly #storeSize: () => { diskBytes: number; usedBytes: number };
+  readonly #branched: () => Iterable<string>;
 
-  /** @param storeSize size of everything on disk that is not an index */
+  /**
+   * @param storeSize size of everything on disk that is not an index
+   * @param branched the uids of the indexes that may share files
+   */
   constructor(
     registry: IndexRegistry,
     documents: Documents,
     storeSize: () => { diskBytes: number; usedBytes: number },
+    branched: () => Iterable<string> = () => [],
   ) {
+    this.#branched = branched;
     this.#registry = registry;
     this.documents = documents;
     this.#storeSize = storeSize;
@@ -52,7 +58,8 @@ export class Indexes {
   }
 
   /** The `stats` of every index, without its parts. */
-  allStats(): InstanceStats {
+  async allStats(): Promise<InstanceStats> {
+    const shared = await this.#registry.sharedBytes(this.#branched());
     const { diskBytes, usedBytes } = this.#storeSize();
     const all = this.#registry.list();
     const stats: InstanceStats = {
@@ -64,6 +71,10 @@ export class Indexes {
       stats.databaseSize += summary.diskBytes;
       stats.usedDatabaseSize += summary.usedBytes;
     }
+    if (shared === 0) return stats;
+    const whole = stats.databaseSize;
+    stats.databaseSize -= shared;
+    stats.usedDatabaseSize = Math.round((stats.usedDatabaseSize * stats.databaseSize) / whole);
     return stats;
   }
 

@@ -31,6 +31,8 @@ export interface NewTask {
 export interface Append {
   kind: 'append';
   task: NewTask;
+  /** In the same transaction as the task before. */
+  isJoined: boolean;
   resolve: (record: TaskRecord) => void;
   reject: (error: unknown) => void;
 }

@@ -40,8 +40,8 @@ export interface BatchEnd {
   history?: HistorySwap;
   /** Rows of the list of indexes; null removes a row. */
   indexes?: ReadonlyMap<string, IndexRecord | null>;
-  /** Changes of another table. */
-  records?: StagedRecords;
+  /** Changes of other tables. */
+  records?: readonly StagedRecords[];
 }
 
 /** A requested end of a batch. */
@@ -91,7 +91,7 @@ export function prepareFinish(
         if (record === null) tx.remove(store.indexes, uid);
         else tx.put(store.indexes, uid, record);
       }
-      end.records?.write(tx);
+      for (const change of end.records ?? []) change.write(tx);
     },
     publish: () => {
       table.storedBatchUids = storedBatchUids;
@@ -103,7 +103,7 @@ export function prepareFinish(
       for (const uid of ended.payloadFiles) payloads.remove(uid);
       sweeper.add(garbage, ended.payloadRows);
       more?.publish();
-      end.records?.publish();
+      for (const change of end.records ?? []) change.publish();
       resolve(finishedAt);
     },
   };

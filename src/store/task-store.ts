@@ -252,9 +252,14 @@ export class TaskStore {
    * Registers a task; durable once resolved. The payload belongs to the store as soon as you call
    * this. `late` work sees every task registered before it.
    */
-  append(task: NewTask): Promise<TaskRecord> {
+  append(task: NewTask, joined: readonly NewTask[] = []): Promise<TaskRecord> {
     return new Promise((resolve, reject) => {
-      this.#enqueue({ kind: 'append', task, resolve, reject });
+      this.#enqueue({ kind: 'append', task, isJoined: false, resolve, reject });
+      for (const also of joined) {
+        const nothing = (): void => {};
+        const ends = { resolve: nothing, reject: nothing };
+        this.#enqueue({ kind: 'append', task: also, isJoined: true, ...ends });
+      }
     });
   }
 
@@ -373,7 +378,9 @@ export class TaskStore {
     let length = 0;
     let ends = 0;
     for (const work of this.#work) {
-      if (work.kind === 'change' || length === GROUP_TASKS_MAX) break;
+      if (work.kind === 'change') break;
+      const isJoined = work.kind === 'append' && work.isJoined;
+      if (length >= GROUP_TASKS_MAX && !isJoined) break;
       if (work.kind === 'append' && work.task.late && length > 0) break;
       if (work.kind === 'finish') {
         // The same uid means different indexes before and after it.

@@ -336,7 +336,8 @@ class Lane {
     this.#sent = sent;
     this.#signal.addEventListener('abort', onEnd, { once: true });
     try {
-      const { taskUid } = await queue.register({
+      // A branch embeds its documents itself.
+      const request = {
         type: 'documentAdditionOrUpdate',
         indexUid: this.#indexUid,
         method: 'update',
@@ -347,7 +348,8 @@ class Lane {
         skipCreation: true,
         allowIndexCreation: false,
         customMetadata: `embeddings of ${this.#name}`,
-      });
+      } as const;
+      const { taskUid } = await queue.register(request, true);
       sent.uid = taskUid;
       if (!sent.ended.has(taskUid)) await end;
       this.#signal.throwIfAborted();

@@ -326,6 +326,8 @@ interface BatchKey {
 /** A batch under construction. */
 interface Growing {
   state: State;
+  /** They are writes to another index, repeated here. */
+  followed: boolean;
   uids: number[];
   bytes: number;
   mayCreateIndex: boolean;
@@ -334,7 +336,7 @@ interface Growing {
 
 /** Returns the state of the batch after adding the task, or why the batch ends before it. */
 function stateWith(
-  { state, uids, bytes, mayCreateIndex, key }: Growing,
+  { state, followed, uids, bytes, mayCreateIndex, key }: Growing,
   task: PendingTask,
   indexKey: string | null | undefined,
   limits: BatchLimits,
@@ -349,6 +351,10 @@ function stateWith(
   }
   if (task.kind === 'alone') return { end: notBatchable(task) };
   const before = `ended before task ${task.uid}: `;
+  // Repeated writes fail together when the index follows no other.
+  if (task.followed !== followed && task.kind !== 'indexDeletion') {
+    return { end: `${before}it is not a write to the same index` };
+  }
   // A batch that ends with the deletion of the index has returned already.
   const step: Step = TRANSITIONS[state as Exclude<State, 'indexDeletion'>][task.kind];
   if ('stop' in step) return { end: before + step.stop };
@@ -379,6 +385,7 @@ function indexBatch(
       if (task.kind === 'alone') return single(task.type, indexUid, task);
       growing = {
         state: START[task.kind],
+        followed: task.followed,
         uids: [],
         bytes: 0,
         mayCreateIndex: false,

@@ -49,11 +49,8 @@ export class Expiry {
       const expired = entry.settings.expiresAtAttribute;
       if (expired === null) continue;
       try {
-        const { taskUid } = await queue.register({
-          type: 'documentDeletion',
-          indexUid,
-          by: { expired },
-        });
+        const request = { type: 'documentDeletion', indexUid, by: { expired } } as const;
+        const { taskUid } = await queue.register(request, true);
         this.#deletions.set(entry.uuid, taskUid);
       } catch (error) {
         log(`the deletion of the expired documents of \`${indexUid}\` was not registered`, error);

@@ -19,6 +19,8 @@ export class Pending implements PendingConcurrently {
   readonly #ofSeveral = new UidQueue();
   /** See `setAside`. */
   readonly #aside = new Set<number>();
+  /** Uids of the tasks that make branches. */
+  readonly branchings = new Set<number>();
   #count = 0;
 
   constructor(store: TaskStore) {
@@ -36,6 +38,7 @@ export class Pending implements PendingConcurrently {
     this.#byIndex.clear();
     this.#ofNoIndex.clear();
     this.#ofSeveral.clear();
+    this.branchings.clear();
     this.#count = 0;
     for (const uid of this.#store.enqueued()) this.add(this.#store.record(uid)!);
   }
@@ -43,11 +46,13 @@ export class Pending implements PendingConcurrently {
   /** REQUIRES: the uid is greater than all uids added before. */
   add(record: TaskRecord): void {
     this.#count++;
+    if (record.type === 'indexBranch') this.branchings.add(record.uid);
     for (const queue of this.#queuesOf(record)) queue.push(record.uid);
   }
 
   remove(uids: readonly number[]): void {
     const removed = new Set(uids);
+    for (const uid of uids) this.branchings.delete(uid);
     for (const uid of uids) if (this.#aside.delete(uid)) removed.delete(uid);
     const touched = new Set<UidQueue>();
     for (const uid of removed) {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { closeSync, createReadStream, openSync } from 'node:fs';
+import { closeSync, createReadStream, linkSync, openSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
@@ -23,8 +23,10 @@ import { removeFile } from '../store/payload-folder.ts';
 import type { Store } from '../store/store.ts';
 import { STATUS_CODES, TYPE_CODES } from '../store/task-chunk.ts';
 import { isBatchVisible, isVisible } from '../store/task-query.ts';
+import type { NewTask } from '../store/append-tasks.ts';
 import type { ListedTasks, TaskChange, TaskStore } from '../store/task-store.ts';
 import { fromRuns } from '../base/uid-runs.ts';
+import type { Followers } from './followers.ts';
 import { deletionOf, newTask } from './new-task.ts';
 import type { Scheduler } from './scheduler.ts';
 import { batchView, taskSummary, taskView } from './view.ts';
@@ -41,12 +43,20 @@ const UPLOAD_PREFIX = 'upload-';
 /** The indexes by uid, and their aliases. */
 type AliasedIndexes = Pick<IndexRegistry, 'has' | 'targetOf'>;
 
+/** Tasks that are repeated in the branches that follow their index. */
+const REPEATED: ReadonlySet<string> = new Set<TaskRequest['type']>([
+  'documentAdditionOrUpdate',
+  'documentDeletion',
+  'documentEdition',
+]);
+
 /** The interface of the tasks to the rest of the server: registers, lists and shows them. */
 export class TaskQueue {
   readonly #store: TaskStore;
   readonly #disk: Store;
   readonly #scheduler: Scheduler;
   readonly #indexes: AliasedIndexes;
+  readonly #followers: Followers;
   readonly #storeBytesMax: number;
   #size = { at: -Infinity, full: false };
 
@@ -56,8 +66,10 @@ export class TaskQueue {
     disk: Store,
     scheduler: Scheduler,
     indexes: AliasedIndexes,
+    followers: Followers,
     storeBytesMax: number,
   ) {
+    this.#followers = followers;
     this.#indexes = indexes;
     this.#store = store;
     this.#disk = disk;
@@ -69,8 +81,9 @@ export class TaskQueue {
   /**
    * Appends a task durably and resolves to its summary. The payload file belongs to the task as
    * soon as you call this, even if the promise rejects.
+   * @param isOwn the task is about this index only: branches that follow it do not repeat it
    */
-  async register(given: TaskRequest): Promise<TaskSummary> {
+  async register(given: TaskRequest, isOwn = false): Promise<TaskSummary> {
     let request = given;
     try {
       request = unaliased(given, this.#indexes);
@@ -78,7 +91,11 @@ export class TaskQueue {
       const sent = payloadOf(request);
       // Tasks without a payload file are appended in the order of the calls.
       const payload = sent !== null && 'file' in sent ? await syncedFile(sent.file) : sent;
-      const record = await this.#store.append(newTask(request, payload, this.#store));
+      const task = newTask(request, payload, this.#store);
+      const repeated =
+        isOwn || !REPEATED.has(task.type) ? [] : this.#repetitions(task, task.indexUid!);
+      const appended = this.#store.append(task, repeated);
+      const record = await this.#followers.after(request, appended);
       if (record.type === 'taskCancelation') this.#cancelRunning(record.uid);
       this.#scheduler.wake();
       return taskSummary(record, request.customMetadata);
@@ -87,6 +104,20 @@ export class TaskQueue {
       if (payload !== null && 'file' in payload) this.removePayloadFile(payload.file);
       throw toApiError(error);
     }
+  }
+
+  /** The same task for each branch that follows the index, in the order of the uids. */
+  #repetitions(task: NewTask, origin: string): NewTask[] {
+    return this.#followers.of(origin).map((indexUid) => {
+      const flags = (task.flags & ~FLAG.mayCreateIndex) | FLAG.followed;
+      let { payload } = task;
+      if (payload !== null && 'file' in payload) {
+        const file = this.#store.payloadPath(UPLOAD_PREFIX + randomUUID());
+        linkSync(payload.file, file);
+        payload = { ...payload, file };
+      }
+      return { ...task, indexUid, flags, payload };
+    });
   }
 
   /** See `TaskStore.watch`. */

@@ -3,6 +3,7 @@ import { Counts } from '../base/counts.ts';
 import { pauser } from '../base/pauser.ts';
 import { ApiError, toApiError } from '../contract/errors.ts';
 import { taskTypeEntry } from '../contract/task-types.ts';
+import { FLAG } from '../contract/task-types/task-type.ts';
 import { BACKUP_TYPES } from '../contract/task-types/server.ts';
 import type { TaskDetails, TaskType } from '../contract/tasks.ts';
 import type { BatchView } from '../contract/responses.ts';
@@ -13,6 +14,7 @@ import { EmbedderRequests } from '../embedding/embedder-requests.ts';
 import type { EmbedderFailures, EmbeddingService } from '../embedding/embedding-service.ts';
 import type { CrashRecord } from '../store/crash-record.ts';
 import type { BatchEnd } from '../store/finish-batch.ts';
+import type { BranchStore } from '../store/branch-store.ts';
 import type { TaskStore } from '../store/task-store.ts';
 import { runsOf } from '../base/uid-runs.ts';
 import {
@@ -65,6 +67,7 @@ export interface SchedulerOptions {
   limits: BatchLimits;
   /** Runners that need more than `RunContext` provides. They replace those of `RUNNERS`. */
   runners: Partial<Record<BatchKind, Runner>>;
+  branches: BranchStore;
   /** null: embeddings cannot be made. */
   embedding: EmbeddingService | null;
   /** Returns the present shard of the network. */
@@ -492,6 +495,7 @@ export class Scheduler {
       const verdict = this.#options.crashes.verdict(batch.uids[0]!);
       if (verdict !== null) throw new ApiError('task_crashed', verdict);
       this.#refuseAlias(batch);
+      this.#refuseUnfollowed(batch);
       return await this.#runner(batch.kind)(context);
     } catch (error) {
       const isLeft =
@@ -539,6 +543,15 @@ export class Scheduler {
     if (target !== undefined) throw aliasAlreadyExists(indexUid, target);
   }
 
+  /** Throws for repeated writes whose index follows the origin no more, or never did. */
+  #refuseUnfollowed({ kind, indexUid, uids }: Batch): void {
+    if (kind === 'indexDeletion') return;
+    if ((this.#store.record(uids[0]!)!.flags & FLAG.followed) === 0) return;
+    if (this.#options.branches.get(indexUid!)?.follow === true) return;
+    const message = `The index \`${indexUid}\` does not follow another one.`;
+    throw new ApiError('branch_not_found', message);
+  }
+
   /** @param indexes the indexes that a batch leaves; they override the registered ones */
   #sizesOf(uid: string | null, indexes?: RunResult['indexes']): Record<string, number> {
     if (uid === null) return {};
@@ -567,6 +580,9 @@ export class Scheduler {
     measured: NonNullable<BatchEnd['measured']> = {},
   ): Promise<void> {
     const details = await this.#batchDetails(result);
+    const staged = [result.records, this.#options.branches.after(result)].filter(
+      (change) => change !== undefined && change !== null,
+    );
     const records = new Map<string, IndexRecord | null>();
     for (const [uid, entry] of result.indexes ?? []) records.set(uid, entry?.record ?? null);
     for (;;) {
@@ -581,7 +597,7 @@ export class Scheduler {
           measured,
           ...(result.remove === undefined ? {} : { remove: result.remove }),
           ...(result.history === undefined ? {} : { history: result.history }),
-          ...(result.records === undefined ? {} : { records: result.records }),
+          records: staged,
         });
         break;
       } catch (error) {

@@ -7,14 +7,17 @@ import { shardOf } from '../network/owner.ts';
 import type { NativeAddon } from '../engine/native.ts';
 import { IndexRegistry, REST_MS } from '../engine/registry.ts';
 import { AliasStore } from '../store/alias-store.ts';
+import { BranchStore } from '../store/branch-store.ts';
 import { CrashRecord } from '../store/crash-record.ts';
 import { type DataFolder, DataFolderError } from '../store/data-folder.ts';
 import { NetworkStore } from '../store/network-store.ts';
 import { RuleStore } from '../store/rule-store.ts';
 import { Store } from '../store/store.ts';
 import { TaskStore } from '../store/task-store.ts';
+import { Followers } from './followers.ts';
 import { Pending } from './pending.ts';
 import { aliasDeletionRunner, aliasUpdateRunner } from './run/aliases.ts';
+import { branchRunner } from './run/branches.ts';
 import { ruleRunner } from './run/search-rules.ts';
 import { TaskQueue } from './queue.ts';
 import { PRUNED_TASKS, Scheduler, type SchedulerOptions, TASKS_MAX } from './scheduler.ts';
@@ -50,6 +53,7 @@ export interface TaskSystem {
   readonly registry: IndexRegistry;
   readonly searchRules: RuleStore;
   readonly aliases: AliasStore;
+  readonly branches: BranchStore;
   readonly network: NetworkStore;
   readonly queue: TaskQueue;
   readonly scheduler: Scheduler;
@@ -95,6 +99,7 @@ export function openTaskSystem(
   const upkeep = upkeepOf(registry, options.log);
   const searchRules = new RuleStore(store);
   const aliases = new AliasStore(store);
+  const branches = new BranchStore(store);
   registry.useAliases((alias) => aliases.targetOf(alias));
   const network = new NetworkStore(store);
   const pending = new Pending(taskStore);
@@ -108,8 +113,10 @@ export function openTaskSystem(
       dsrClear: ruleRunner(searchRules),
       aliasUpdate: aliasUpdateRunner(aliases),
       aliasDeletion: aliasDeletionRunner(aliases),
+      indexBranch: branchRunner(branches),
       ...options.runners,
     },
+    branches,
     embedding: options.embedding ?? null,
     shard: () => (options.features?.().network === true ? shardOf(network.get()) : null),
     tasksMax: options.tasksMax ?? TASKS_MAX,
@@ -117,13 +124,21 @@ export function openTaskSystem(
     log: options.log,
     onFinished: options.onFinished ?? (() => {}),
   });
-  const queue = new TaskQueue(taskStore, store, scheduler, registry, options.storeBytesMax);
+  const queue = new TaskQueue(
+    taskStore,
+    store,
+    scheduler,
+    registry,
+    new Followers(taskStore, pending, branches),
+    options.storeBytesMax,
+  );
   return {
     store,
     taskStore,
     registry,
     searchRules,
     aliases,
+    branches,
     network,
     queue,
     scheduler,

@@ -13,6 +13,8 @@ export interface PendingTask {
   /** Whether this is an addition by PUT. */
   update: boolean;
   payloadBytes: number;
+  /** See `FLAG`. */
+  followed: boolean;
 }
 
 /** How the task is merged with others on its index; `alone` for types in `TYPES_BY_PRIORITY`. */
@@ -31,5 +33,6 @@ export function pendingTask(record: TaskRecord, primaryKey: () => string | null)
     primaryKey: (record.flags & FLAG.primaryKey) !== 0 ? primaryKey() : null,
     update: (record.flags & FLAG.update) !== 0,
     payloadBytes: record.payloadBytes,
+    followed: (record.flags & FLAG.followed) !== 0,
   };
 }

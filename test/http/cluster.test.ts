@@ -212,6 +212,28 @@ describe('A cluster of servers', function () {
     }
   });
 
+  it('makes branches on each node, and repeats writes in those that follow', async () => {
+    const server = servers[1]!;
+    const send = async (...[path, body]: [string, object]): Promise<void> => {
+      const { uid } = await write(server, 'POST', path, body);
+      const task = await server.ended(uid);
+      assert.equal(task.status, 'succeeded', JSON.stringify(task));
+    };
+    await send('/indexes/shop/documents', documents(0, 30));
+    await send('/indexes/shop/branch', { uid: 'draft', follow: true });
+    await send('/indexes/shop/documents', documents(100, 3));
+    await server.idle();
+    await level();
+    for (const one of servers) {
+      for (const uid of ['shop', 'draft']) {
+        const { json } = await one.call('POST', `/indexes/${uid}/search`, { body: { q: 'title' } });
+        assert.equal(json.estimatedTotalHits, 33, uid);
+      }
+      const listed = (await one.call('GET', '/indexes/shop/branches')).json;
+      assert.deepEqual([listed.total, listed.results[0].origin], [1, 'shop']);
+    }
+  });
+
   it('loses nothing when the leader is killed, and goes on', async () => {
     const dead = await leader();
     const others = servers.filter((server) => server !== dead);

@@ -214,6 +214,50 @@ export const indexSwap = taskType({
   },
 });
 
+interface BranchRequest {
+  type: 'indexBranch';
+  indexUid: string;
+  branch: string;
+  follow: boolean;
+}
+
+interface BranchRow {
+  type: 'indexBranch';
+  /** The uid of the request, for the details; `target` is its number. */
+  branch: string;
+  target: number;
+  follow: boolean;
+}
+
+export const indexBranch = taskType({
+  name: 'indexBranch',
+  words: 'Make a branch of an index',
+  code: 21,
+  batching: ALONE,
+  draft: ({ type, indexUid, branch, follow }: BranchRequest): TaskDraft<BranchRow> => ({
+    indexUid,
+    alsoIndexes: branch === indexUid ? [] : [branch],
+    row: ({ numberOf }) => ({ type, branch, target: numberOf(branch), follow }),
+  }),
+  details: ({ branch, follow }: BranchRow): TaskDetails => ({ branchUid: branch, follow }),
+  indexesIn: ({ target }: BranchRow) => [target],
+  renumbered: (row: BranchRow, to): BranchRow => ({ ...row, target: to(row.target) }),
+  dump: {
+    write: ({ branch, follow }: BranchRow, { indexUid }) => ({
+      type: { indexBranch: { index_uid: indexUid, branch_uid: branch, follow } },
+      details: null,
+    }),
+    read: {
+      indexBranch({ indexUid, content }): ReadTask<BranchRequest> | null {
+        const branch = textOf(content.branch_uid);
+        const follow = content.follow === true;
+        if (branch === null) return null;
+        return { request: { type: 'indexBranch', indexUid, branch, follow } };
+      },
+    },
+  },
+});
+
 interface CompactionRequest {
   type: 'indexCompaction';
   indexUid: string;

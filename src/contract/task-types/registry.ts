@@ -2,6 +2,7 @@
 import { aliasDeletion, aliasUpdate } from './aliases.ts';
 import { documentAdditionOrUpdate, documentDeletion, documentEdition } from './documents.ts';
 import {
+  indexBranch,
   indexCompaction,
   indexCreation,
   indexDeletion,
@@ -35,4 +36,5 @@ export const TASK_TYPE_ENTRIES = [
   dsrClear,
   aliasUpdate,
   aliasDeletion,
+  indexBranch,
 ] as const;

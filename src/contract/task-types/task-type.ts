@@ -22,6 +22,8 @@ export const FLAG = {
   payloadFile: 32,
   /** For an addition: documents are merged, not replaced. */
   update: 64,
+  /** A write to the origin of a branch, repeated there. */
+  followed: 128,
 } as const;
 
 /** Kinds of tasks on one index, for the rules that merge them into batches (`tasks/batcher.ts`). */

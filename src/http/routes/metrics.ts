@@ -53,7 +53,7 @@ export const METRICS_ROUTES: readonly Route[] = [
 async function showMetrics(_: RequestContext, server: Dependencies): Promise<RouteResponse> {
   const { services } = server;
   const out = new MetricsText();
-  await writeTasks(out, writeIndexes(out, services), server);
+  await writeTasks(out, await writeIndexes(out, services), server);
   await writeBatches(out, server);
   await writeBackups(out, server);
   writeSearches(out, services);
@@ -85,8 +85,8 @@ function writeCluster(out: MetricsText, { cluster }: Dependencies): void {
   out.gauge('cluster_has_leader', '1 while this node knows a leader that takes writes', hasLeader);
 }
 
-function writeIndexes(out: MetricsText, { indexes }: Services): string[] {
-  const stats = instanceStats(indexes, null);
+async function writeIndexes(out: MetricsText, { indexes }: Services): Promise<string[]> {
+  const stats = await instanceStats(indexes, null);
   out.gauge('db_size_bytes', 'Bytes on disk of the database', stats.databaseSize);
   out.gauge('used_db_size_bytes', 'Bytes that hold live data', stats.usedDatabaseSize);
   const counts = Object.entries(stats.indexes);

@@ -150,7 +150,7 @@ async function showStats(
   { access, query }: RequestContext<StatsQuery>,
   { services: { indexes } }: Dependencies,
 ): Promise<RouteResponse> {
-  const stats = instanceStats(indexes, (uid) => access.mayAccess(uid));
+  const stats = await instanceStats(indexes, (uid) => access.mayAccess(uid));
   if (query.showInternalDatabaseSizes === true) {
     const pause = pauser();
     for (const [uid, one] of Object.entries(stats.indexes)) {
@@ -200,8 +200,11 @@ export function checkParts({ tasks, keys }: Pick<Services, 'tasks' | 'keys'>): v
 }
 
 /** Statistics of the indexes that the caller may see; the sizes are those of the whole instance. */
-export function instanceStats(indexes: IndexService, visible: IndexVisibility): Stats {
-  const { databaseSize, usedDatabaseSize, indexes: all } = indexes.allStats();
+export async function instanceStats(
+  indexes: IndexService,
+  visible: IndexVisibility,
+): Promise<Stats> {
+  const { databaseSize, usedDatabaseSize, indexes: all } = await indexes.allStats();
   const shown = Object.entries(all).filter(([uid]) => visible === null || visible(uid));
   let lastUpdate: string | null = null;
   for (const { uid, updatedAt } of indexes.list()) {

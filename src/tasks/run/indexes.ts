@@ -114,17 +114,21 @@ export async function runIndexDeletion(context: RunContext): Promise<RunResult> 
   return { ends, indexes: new Map([[indexUid, null]]), discard: [entry] };
 }
 
-/** Why an index cannot be renamed to `newUid`, or null. */
-export function takenName(registry: IndexRegistry, newUid: string, uid: string): ApiError | null {
+/** Why an index cannot get the name `newUid`, or null. @param uid its name now; null: it is new */
+export function takenName(
+  registry: IndexRegistry,
+  newUid: string,
+  uid: string | null,
+): ApiError | null {
   const target = registry.targetOf(newUid);
   if (target !== undefined) return aliasAlreadyExists(newUid, target);
   return registry.has(newUid) ? indexAlreadyExists(newUid, uid) : null;
 }
 
-function indexAlreadyExists(uid: string, from?: string): ApiError {
+function indexAlreadyExists(uid: string, from: string | null = null): ApiError {
   return new ApiError(
     'index_already_exists',
-    from === undefined
+    from === null
       ? `Index \`${uid}\` already exists.`
       : `Index \`${from}\` cannot be renamed to \`${uid}\`, which already exists. Delete \`${uid}\` first.`,
   );

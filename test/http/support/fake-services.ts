@@ -185,7 +185,7 @@ export function fakeServices(clock: Clock): FakeServices {
       get: (uid) => (indexes.has(uid) ? info(uid) : undefined),
       stats: (uid) => (indexes.has(uid) ? emptyStats : undefined),
       partSizes: () => ({}),
-      allStats: () => ({
+      allStats: async () => ({
         databaseSize: 4096,
         usedDatabaseSize: 1024,
         indexes: Object.fromEntries([...indexes.keys()].sort().map((uid) => [uid, emptyStats])),

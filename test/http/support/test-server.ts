@@ -23,6 +23,7 @@ import { InnerRequests } from '../../../src/http/inner-request.ts';
 import { TaskStreams } from '../../../src/http/task-streams.ts';
 import { BackupFolder } from '../../../src/archive/backup-store.ts';
 import { AliasStore } from '../../../src/store/alias-store.ts';
+import { BranchStore } from '../../../src/store/branch-store.ts';
 import { ChatStore } from '../../../src/store/chat-store.ts';
 import { NetworkStore } from '../../../src/store/network-store.ts';
 import { KnownWrites } from '../../../src/network/origin.ts';
@@ -108,6 +109,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     chats: new ChatStore(services.store),
     searchRules: new RuleStore(services.store),
     aliases: new AliasStore(services.store),
+    branches: new BranchStore(services.store),
     dumps: new BackupFolder('no such folder'),
     inner: new InnerRequests(),
     mcpAllowsWrites: false,

@@ -27,6 +27,7 @@ describe('The types of tasks', () => {
       dsrClear: 18,
       aliasUpdate: 19,
       aliasDeletion: 20,
+      indexBranch: 21,
     };
     const codes = Object.fromEntries(TASK_TYPE_ENTRIES.map(({ name, code }) => [name, code]));
     assert.deepEqual(codes, stored);

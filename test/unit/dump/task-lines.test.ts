@@ -73,6 +73,7 @@ const CASES: readonly (readonly [name: string, request: TaskRequest])[] = [
   ['dsrClear', { type: 'dsrClear' }],
   ['aliasUpdate', { type: 'aliasUpdate', alias: 'films', indexUid }],
   ['aliasDeletion', { type: 'aliasDeletion', alias: 'films' }],
+  ['indexBranch', { type: 'indexBranch', indexUid, branch: 'films', follow: true }],
 ];
 
 /** A line of a dump after a round trip through JSON. */

@@ -302,7 +302,7 @@ describe('searches and reads', () => {
     assert.deepEqual(stats.fieldDistribution, { id: 2, t: 2 });
     assert.equal(stats.avgDocumentSize, Math.floor(stats.rawDocumentDbSize / 2));
     assert.ok(stats.usedIndexSize > 0 && stats.usedIndexSize <= stats.indexSize);
-    const all = indexes.allStats();
+    const all = await indexes.allStats();
     assert.deepEqual(Object.keys(all.indexes), ['a', 'b']);
     assert.ok(all.databaseSize > 100 + 2 * 4096);
     assert.equal(test.engine.openCount, 0);

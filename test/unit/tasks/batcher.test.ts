@@ -37,6 +37,7 @@ function pendingOf(given: readonly Given[]): PendingConcurrently {
     primaryKey: null,
     update: false,
     payloadBytes: 0,
+    followed: false,
     ...task,
   }));
   const global = new Set<TaskType>(TYPES_BY_PRIORITY.map(({ type }) => type));
@@ -389,6 +390,16 @@ describe('nextBatch', () => {
       );
       assert.deepEqual(batch?.uids, [0]);
     });
+  });
+
+  it('never mixes repeated writes with others of the index, but deletes it with them', () => {
+    const followed = { kind: 'add' as const, followed: true };
+    const batch = next([followed, followed, { kind: 'add' }]);
+    assert.deepEqual(batch?.uids, [0, 1]);
+    assert.equal(batch?.strategy, 'ended before task 2: it is not a write to the same index');
+    assert.deepEqual(next([{ kind: 'add' }, followed])?.uids, [0]);
+    const deleted = next([followed, { kind: 'indexDeletion' }]);
+    assert.deepEqual([deleted?.kind, deleted?.uids], ['indexDeletion', [0, 1]]);
   });
 
   describe('limits', () => {

@@ -253,6 +253,8 @@ export class Model {
         return [this.#create(first)];
       case 'swap':
         return [this.#swap(first, uids[0]!)];
+      case 'branch':
+        return [this.#branch(first)];
       case 'cancel':
         throw new Error('a cancelation is no change');
       default:
@@ -283,6 +285,14 @@ export class Model {
   #create({ index, primaryKey }: Operation & { kind: 'create' }): End {
     if (this.indexes.has(index)) return failed('index_already_exists');
     this.indexes.set(index, this.#newIndex(primaryKey));
+    return succeeded();
+  }
+
+  #branch({ index, branch }: Operation & { kind: 'branch' }): End {
+    const origin = this.indexes.get(index);
+    if (origin === undefined) return failed('index_not_found');
+    if (this.indexes.has(branch)) return failed('index_already_exists');
+    this.indexes.set(branch, structuredClone(origin));
     return succeeded();
   }
 
@@ -434,6 +444,8 @@ function isTaskOf(operation: Operation, task: SeenTask): boolean {
       );
     case 'create':
       return task.details?.['primaryKey'] === operation.primaryKey;
+    case 'branch':
+      return task.details?.['branchUid'] === operation.branch;
     case 'deleteIndex':
     case 'swap':
       return true;
@@ -501,6 +513,8 @@ function detailsOf(
       return operation.patch === null ? null : shownPatch(operation.patch);
     case 'create':
       return { primaryKey: operation.primaryKey };
+    case 'branch':
+      return { branchUid: operation.branch, follow: false };
     case 'swap':
       return null;
     case 'cancel':

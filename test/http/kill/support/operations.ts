@@ -24,6 +24,7 @@ export type Operation = { serial: number } & (
   | { kind: 'create'; index: string; primaryKey: string | null }
   | { kind: 'deleteIndex'; index: string }
   | { kind: 'swap'; pair: [string, string]; rename: boolean }
+  | { kind: 'branch'; index: string; branch: string }
   /** Cancels the tasks with these uids, or all tasks of these kinds. */
   | { kind: 'cancel'; selected: readonly number[] | 'everything' | 'additions' }
 );
@@ -92,6 +93,8 @@ export function requestOf(operation: Operation): Request {
       return json('POST', '/swap-indexes', [
         { indexes: operation.pair, ...(operation.rename ? { rename: true } : {}) },
       ]);
+    case 'branch':
+      return json('POST', `/indexes/${operation.index}/branch`, { uid: operation.branch });
     case 'cancel':
       return { method: 'POST', path: `/tasks/cancel${selectionOf(operation)}` };
   }
@@ -131,12 +134,14 @@ export const TASK_TYPE: Readonly<Record<Operation['kind'], string>> = {
   create: 'indexCreation',
   deleteIndex: 'indexDeletion',
   swap: 'indexSwap',
+  branch: 'indexBranch',
   cancel: 'taskCancelation',
 };
 
 /** The indexes an operation belongs to. */
 export function indexesOf(operation: Operation): string[] {
   if (operation.kind === 'cancel') return [];
+  if (operation.kind === 'branch') return [operation.index, operation.branch];
   return operation.kind === 'swap' ? operation.pair : [operation.index];
 }
 

@@ -35,6 +35,7 @@ const WEIGHTS: Readonly<Record<Operation['kind'], number>> = {
   create: 2,
   deleteIndex: 1.5,
   swap: 2.5,
+  branch: 2.5,
   cancel: 2,
 };
 
@@ -71,6 +72,10 @@ export class Workload {
       case 'swap': {
         const [a, b] = random.some(INDEXES, 2) as [string, string];
         return { serial, kind, pair: [a, b], rename: random.chance(0.3) };
+      }
+      case 'branch': {
+        const [a, b] = random.some(INDEXES, 2) as [string, string];
+        return { serial, kind, index: a, branch: b };
       }
       case 'cancel': {
         const uids = Array.from({ length: random.int(1, 5) }, () =>

@@ -1,0 +1,48 @@
+/** Uses an engine in memory. Checks which writes branches repeat. */
+import assert from 'node:assert/strict';
+import type { TaskRequest } from '../../../src/contract/tasks.ts';
+import { add, TestTaskSystem } from '../../support/task-system.ts';
+
+describe('Branches that follow', () => {
+  let test: TestTaskSystem;
+  afterEach(() => test.remove());
+
+  const branch = (indexUid: string, uid: string, follow = true): TaskRequest => ({
+    ...{ type: 'indexBranch', indexUid, branch: uid, follow },
+  });
+
+  it('repeat what is written while the task that makes them waits, and nothing before', async () => {
+    test = await TestTaskSystem.open();
+    await test.run(add('a', [{ id: 1 }]));
+    await test.restart({ started: false });
+    await test.together([add('a', [{ id: 2 }]), branch('a', 'b'), add('a', [{ id: 3 }])]);
+    assert.deepEqual(await test.documents('b'), [{ id: 1 }, { id: 2 }, { id: 3 }]);
+    assert.deepEqual(
+      test.tasks().map(({ indexUid, status }) => [indexUid, status]),
+      [
+        ['a', 'succeeded'],
+        ['a', 'succeeded'],
+        ['a', 'succeeded'],
+        ['a', 'succeeded'],
+        ['b', 'succeeded'],
+      ],
+    );
+    await test.restart();
+    await test.run(add('a', [{ id: 4 }]));
+    await test.settle();
+    assert.equal((await test.documents('b')).length, 4);
+  });
+
+  it('repeat nothing in an index that has their uid already', async () => {
+    test = await TestTaskSystem.open();
+    await test.run(add('a', [{ id: 1 }]));
+    await test.run(add('b', [{ id: 2 }]));
+    await test.restart({ started: false });
+    await test.together([branch('a', 'b'), add('a', [{ id: 3 }])]);
+    assert.deepEqual(await test.documents('b'), [{ id: 2 }]);
+    assert.deepEqual(
+      test.tasks().map(({ error }) => error?.code),
+      [undefined, undefined, 'index_already_exists', undefined, 'branch_not_found'],
+    );
+  });
+});
