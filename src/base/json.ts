@@ -3,6 +3,7 @@
  * of a fault, and how a number was written.
  */
 import { isUtf8 } from 'node:buffer';
+import { JsonCursor, type Making, UnexpectedCharacter } from './json-cursor.ts';
 import { err, ok, type Result } from './result.ts';
 
 /** Deepest nesting of arrays and objects. */
@@ -164,7 +165,7 @@ export function parseJson(
   }
   const half = halfCharacterAt(text);
   if (half >= 0) return err(`half a character ${whereIs(text, half)}`);
-  return ok(exact || DISGUISED_INTEGER.test(text) ? new LosslessReader(text).read() : value);
+  return ok(exact || DISGUISED_INTEGER.test(text) ? readLossless(text) : value);
 }
 
 /**
@@ -270,141 +271,40 @@ export function halfCharacterAt(text: string): number {
  */
 function faultAt(text: string): number {
   try {
-    new LosslessReader(text).read();
+    readLossless(text);
   } catch (error) {
-    if (error instanceof Unexpected) return error.at;
+    if (error instanceof UnexpectedCharacter) return error.at;
   }
   return text.length;
 }
 
-class Unexpected extends Error {
-  readonly at: number;
-
-  constructor(at: number) {
-    super();
-    this.at = at;
-  }
-}
-
-const SCALAR = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/;
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const COMMA = 0x2c;
-
-/** Parses JSON into values and {@link JsonNumber}s. Linear in its length. */
-class LosslessReader {
-  readonly #text: string;
-  #at = 0;
-
-  constructor(text: string) {
-    this.#text = text;
-  }
-
-  /** Throws `Unexpected` at a character that is not allowed there. */
-  read(): unknown {
-    const value = this.#value();
-    this.#skip();
-    if (this.#at < this.#text.length) throw new Unexpected(this.#at);
-    return value;
-  }
-
-  /** Skips white space; NaN at the end. */
-  #skip(): number {
-    for (;;) {
-      const code = this.#text.charCodeAt(this.#at);
-      if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return code;
-      this.#at++;
-    }
-  }
-
-  #value(): unknown {
-    const first = this.#skip();
-    if (first === QUOTE) return this.#string();
-    if (first === 0x7b) return this.#object();
-    if (first === 0x5b) return this.#array();
-    const start = this.#at;
-    while (this.#at < this.#text.length && !endsScalar(this.#text.charCodeAt(this.#at))) this.#at++;
-    const token = this.#text.slice(start, this.#at);
-    if (!SCALAR.test(token)) throw new Unexpected(start);
-    return scalar(token);
-  }
-
-  #object(): unknown {
+/** Values and {@link JsonNumber}s. */
+const LOSSLESS: Making<unknown> = {
+  number: numberOf,
+  object() {
     const object: Record<string, unknown> = {};
-    this.#at++;
-    if (this.#skip() === 0x7d) {
-      this.#at++;
-      return object;
-    }
-    for (;;) {
-      if (this.#skip() !== QUOTE) throw new Unexpected(this.#at);
-      const name = this.#string();
-      if (this.#skip() !== 0x3a) throw new Unexpected(this.#at);
-      this.#at++;
-      const value = this.#value();
-      if (name === '__proto__') {
-        Object.defineProperty(object, name, {
-          value,
-          writable: true,
-          enumerable: true,
-          configurable: true,
-        });
-      } else object[name] = value;
-      if (this.#endsWith(0x7d)) return object;
-    }
-  }
+    return [
+      object,
+      (name, value) => {
+        if (name !== '__proto__') object[name] = value;
+        else {
+          const own = { value, writable: true, enumerable: true, configurable: true };
+          Object.defineProperty(object, name, own);
+        }
+      },
+    ];
+  },
+};
 
-  #array(): unknown {
-    const elements: unknown[] = [];
-    this.#at++;
-    if (this.#skip() === 0x5d) {
-      this.#at++;
-      return elements;
-    }
-    for (;;) {
-      elements.push(this.#value());
-      if (this.#endsWith(0x5d)) return elements;
-    }
-  }
-
-  /** After a member or element: whether it was the last one. */
-  #endsWith(close: number): boolean {
-    const code = this.#skip();
-    if (code !== close && code !== COMMA) throw new Unexpected(this.#at);
-    this.#at++;
-    return code === close;
-  }
-
-  #string(): string {
-    const start = this.#at++;
-    for (;;) {
-      const code = this.#text.charCodeAt(this.#at);
-      if (code === QUOTE) break;
-      if (Number.isNaN(code)) throw new Unexpected(this.#text.length);
-      this.#at += code === BACKSLASH ? 2 : 1;
-    }
-    this.#at++;
-    return JSON.parse(this.#text.slice(start, this.#at)) as string;
-  }
+/** Throws `UnexpectedCharacter` at a character that is not allowed there. */
+function readLossless(text: string): unknown {
+  const cursor = new JsonCursor(text);
+  const value = cursor.value(LOSSLESS);
+  cursor.end();
+  return value;
 }
 
-function endsScalar(code: number): boolean {
-  return (
-    code === COMMA ||
-    code === 0x5d ||
-    code === 0x7d ||
-    code === 0x20 ||
-    code === 0x0a ||
-    code === 0x0d ||
-    code === 0x09
-  );
-}
-
-function scalar(token: string): unknown {
-  if (token === 'true') return true;
-  if (token === 'false') return false;
-  if (token === 'null') return null;
+function numberOf(token: string): unknown {
   const number = Number(token);
   // The value of a plain integer shows how it was written, and a fraction is no integer in any
   // form.

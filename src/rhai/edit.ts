@@ -2,10 +2,11 @@
  * Applies one function to many documents. The semantics are those of `documents/edit`, see
  * `docs/behaviour/edit-functions.md`.
  */
+import { elementsAt, membersAt } from '../base/json-spans.ts';
 import { jsonText } from './builtins.ts';
 import { asScriptError, compile, type CompiledScript, type GlobalVariable } from './compile.ts';
 import { fail, ScriptError, ScriptSyntaxError } from './errors.ts';
-import { JsonCursor, readJson } from './json.ts';
+import { readJson } from './json.ts';
 import { type Cell, copyOf, FnPtr, ObjectMap, typeName, type Value } from './values.ts';
 
 /** Maximum size of a function in bytes, which bounds the time to compile it. */
@@ -78,27 +79,19 @@ export class DocumentEditor {
    * Throws `ScriptError` when the function fails for a document.
    */
   *parts(page: string): Generator<EditedDocuments> {
-    const cursor = new JsonCursor(page);
+    const results = membersAt(page, 0).find(({ name }) => name === 'results')!;
     let part = new Part();
-    cursor.expect('{');
-    cursor.expect('"results"');
-    cursor.expect(':');
-    cursor.expect('[');
-    if (!cursor.accept(']')) {
-      do {
-        cursor.skipSpace();
-        const begin = cursor.position;
-        const doc = cursor.value();
-        const stored = page.slice(begin, cursor.position);
-        if (!(doc instanceof ObjectMap)) throw new Error('a document is an object');
-        const edited = this.#named(doc, stored);
-        if (edited === null) part.deleted.push(idText(this.#idOf(readJson(stored) as ObjectMap)));
-        else if (edited !== undefined) part.add(edited);
-        if (part.isFull) {
-          yield part.take();
-          part = new Part();
-        }
-      } while (cursor.accept(','));
+    for (const { begin, end } of elementsAt(page, results.begin)) {
+      const stored = page.slice(begin, end);
+      const doc = readJson(stored);
+      if (!(doc instanceof ObjectMap)) throw new Error('a document is an object');
+      const edited = this.#named(doc, stored);
+      if (edited === null) part.deleted.push(idText(this.#idOf(readJson(stored) as ObjectMap)));
+      else if (edited !== undefined) part.add(edited);
+      if (part.isFull) {
+        yield part.take();
+        part = new Part();
+      }
     }
     yield part.take();
   }
