@@ -1,17 +1,19 @@
 /** A search as a program would send it. Pure functions. */
 
-export const LANGUAGES = ['curl', 'JavaScript', 'Python'] as const;
+export const LANGUAGES = ['curl', 'JavaScript', 'Python', 'PHP'] as const;
 export type Language = (typeof LANGUAGES)[number];
 
 /**
  * @param url of the server, without a slash at the end
  * @param body of the request
+ * @param key null: the program reads it from the environment
  */
 export function codeSample(
   language: Language,
   url: string,
   indexUid: string,
   body: Readonly<Record<string, unknown>>,
+  key: string | null = null,
 ): string {
   const address = `${url}/indexes/${encodeURIComponent(indexUid)}/search`;
   const json = JSON.stringify(body, null, 2);
@@ -19,7 +21,7 @@ export function codeSample(
     case 'curl':
       return [
         `curl -X POST ${shellQuoted(address)} \\`,
-        `  -H "Authorization: Bearer $GANNET_KEY" \\`,
+        `  -H ${key === null ? '"Authorization: Bearer $GANNET_KEY"' : shellQuoted(`Authorization: Bearer ${key}`)} \\`,
         `  -H 'Content-Type: application/json' \\`,
         `  --data ${shellQuoted(json)}`,
       ].join('\n');
@@ -28,7 +30,7 @@ export function codeSample(
         `const response = await fetch(${JSON.stringify(address)}, {`,
         `  method: 'POST',`,
         `  headers: {`,
-        `    authorization: \`Bearer \${process.env.GANNET_KEY}\`,`,
+        `    authorization: ${key === null ? '`Bearer ${process.env.GANNET_KEY}`' : JSON.stringify(`Bearer ${key}`)},`,
         `    'content-type': 'application/json',`,
         `  },`,
         `  body: JSON.stringify(${json.replaceAll('\n', '\n  ')}),`,
@@ -37,20 +39,40 @@ export function codeSample(
       ].join('\n');
     case 'Python':
       return [
-        'import os, requests',
+        key === null ? 'import os, requests' : 'import requests',
         '',
         'response = requests.post(',
         `    ${JSON.stringify(address)},`,
-        '    headers={"Authorization": f"Bearer {os.environ[\'GANNET_KEY\']}"},',
+        `    headers={"Authorization": ${key === null ? 'f"Bearer {os.environ[\'GANNET_KEY\']}"' : JSON.stringify(`Bearer ${key}`)}},`,
         `    json=${pythonValue(body, '    ')},`,
         ')',
         'hits = response.json()["hits"]',
       ].join('\n');
+    case 'PHP': {
+      const bearer = "'Authorization: Bearer ' . ";
+      return [
+        `$curl = curl_init(${phpQuoted(address)});`,
+        'curl_setopt_array($curl, [',
+        '    CURLOPT_POST => true,',
+        '    CURLOPT_RETURNTRANSFER => true,',
+        '    CURLOPT_HTTPHEADER => [',
+        `        ${bearer}${key === null ? "getenv('GANNET_KEY')" : phpQuoted(key)},`,
+        "        'Content-Type: application/json',",
+        '    ],',
+        `    CURLOPT_POSTFIELDS => ${phpQuoted(json)},`,
+        ']);',
+        "$hits = json_decode(curl_exec($curl), true)['hits'];",
+      ].join('\n');
+    }
   }
 }
 
 function shellQuoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+function phpQuoted(text: string): string {
+  return `'${text.replace(/['\\]/g, '\\$&')}'`;
 }
 
 /** A JSON value as a Python expression. */

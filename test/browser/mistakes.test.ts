@@ -71,6 +71,31 @@ describe('The page where something does not fit', () => {
     assert.ok(await button('Delete all that match').isEnabled());
   });
 
+  it('offers what removes the cause of an error', async () => {
+    await open('documents/books?filter=title%20%3D%20%22book%201%22', 'Documents');
+    await button('Make title filterable').click();
+    await page.getByRole('heading', { name: '1 match the filter' }).waitFor();
+    await open('search/books?sort=year:desc', 'Search');
+    await button('Make year sortable').click();
+    await main().locator('ol.hits > li').first().getByRole('heading', { name: 'book 4' }).waitFor();
+    const { json } = await stage.server.call('GET', '/indexes/books/settings');
+    assert.deepEqual(json.filterableAttributes.toSorted(), ['title', 'year']);
+    assert.deepEqual(json.sortableAttributes, ['year']);
+  });
+
+  it('suggests what finds something, and takes a synonym in three actions', async () => {
+    await open('search/books', 'Search');
+    await page.getByRole('searchbox').fill('bookshelf');
+    await button(/^book 5 results/).click();
+    await page.getByText('book 0').first().waitFor();
+    await page.getByRole('searchbox').fill('tome');
+    await page.getByLabel('“tome” also finds').fill('book');
+    await button('Add the synonym').click();
+    await page.getByText('book 0').first().waitFor();
+    const { json } = await stage.server.call('GET', '/indexes/books/settings/synonyms');
+    assert.deepEqual(json, { tome: ['book'] });
+  });
+
   it('imports a file with a wrong price and no key, and asks before it is lost', async () => {
     await open('documents/books', 'Documents');
     const lines = [

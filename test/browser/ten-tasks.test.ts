@@ -153,7 +153,10 @@ describe('Ten tasks of a new user, in a browser', () => {
       .check();
     await fill('Indexes', 'shoes', dialog());
     await click('Create', dialog());
-    const key = await dialog().locator('pre').textContent();
+    const key = await dialog().locator('pre').first().textContent();
+    await dialog().getByLabel('Language').selectOption('PHP');
+    const code = (await dialog().locator('pre').last().textContent())!;
+    assert.ok(code.includes(key!) && code.includes('/indexes/shoes/search'), code);
     await click('Done', dialog());
     const made = (await get('/keys')).results.find((one: any) => one.key === key);
     assert.deepEqual([made.actions, made.indexes], [['search'], ['shoes']]);

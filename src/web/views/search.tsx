@@ -7,9 +7,8 @@ import { count, milliseconds } from '../format.ts';
 import { useLoaded, type Loaded } from '../hooks.ts';
 import { settingsOf, type IndexEntry } from '../indexes.ts';
 import { newMarks, type Marks } from '../marks.ts';
-import { Empty } from '../parts/empty.tsx';
 import { Pages } from '../parts/pages.tsx';
-import { Problem } from '../parts/problem.tsx';
+import { Remedy } from '../parts/remedy.tsx';
 import { Skeleton } from '../parts/skeleton.tsx';
 import {
   HITS_PER_PAGE,
@@ -33,6 +32,7 @@ import { CurationPanel } from './search/curation-panel.tsx';
 import { useDisplay } from './search/display.ts';
 import { Hits } from './search/hits.tsx';
 import { PointMap } from './search/map.tsx';
+import { NothingFound } from './search/nothing-found.tsx';
 import { Refine } from './search/refine.tsx';
 import { SearchBox } from './search/search-box.tsx';
 import { Toolbar } from './search/toolbar.tsx';
@@ -130,7 +130,7 @@ function Preview({ index }: { index: IndexEntry }): JSX.Element {
     <div class="search">
       <SearchBox q={state.q} onInput={(q) => change({ q })} />
       <Totals uid={uid} state={state} controls={controls} result={result} />
-      <Problem error={results.error} />
+      <Remedy uid={uid} error={results.error} onMended={results.reload} />
       <div class="columns">
         <aside aria-label="Refine the search">
           <Refine
@@ -154,6 +154,7 @@ function Preview({ index }: { index: IndexEntry }): JSX.Element {
           onCompare={(next) => show(state, next)}
           onChange={change}
           onExplain={() => setExplain(true)}
+          onRepeat={results.reload}
         />
       </div>
     </div>
@@ -175,6 +176,8 @@ interface FoundProps {
   onCompare(comparison: Comparison | null): void;
   onChange(part: Partial<SearchState>): void;
   onExplain(): void;
+  /** Searches again, because the index has changed. */
+  onRepeat(): void;
 }
 
 function Found(props: FoundProps): JSX.Element {
@@ -203,7 +206,13 @@ function Found(props: FoundProps): JSX.Element {
           ) : null}
           {result === undefined ? loading ? <Skeleton rows={8} /> : null : null}
           {result?.hits.length === 0 ? (
-            <NothingFound uid={index.uid} state={state} onChange={onChange} />
+            <NothingFound
+              uid={index.uid}
+              state={state}
+              marks={props.marks}
+              onChange={onChange}
+              onTaught={props.onRepeat}
+            />
           ) : null}
           <Hits
             {...props}
@@ -227,46 +236,6 @@ function Found(props: FoundProps): JSX.Element {
         }}
       />
     </section>
-  );
-}
-
-type NothingProps = Pick<FoundProps, 'state' | 'onChange'> & { uid: string };
-
-/** What can be done where a search finds nothing. */
-function NothingFound({ uid, state, onChange }: NothingProps): JSX.Element {
-  const { rights } = useSession();
-  const { stats } = useIndexes();
-  const { q } = state;
-  const isNarrowed = narrowedFacets(state).length > 0 || state.circle !== null;
-  if (stats?.indexes[uid]?.numberOfDocuments === 0) {
-    return (
-      <Empty icon="documents" title={`${uid} has no documents yet`}>
-        <p>
-          <a href={viewHref('documents', uid)}>Add a file of documents</a>
-        </p>
-      </Empty>
-    );
-  }
-  return (
-    <Empty icon="search" title={q === '' ? 'Nothing was found' : `Nothing was found for “${q}”`}>
-      <p>
-        {isNarrowed
-          ? 'The choices may be too narrow.'
-          : 'Try fewer or other words, or teach the index a synonym.'}
-      </p>
-      <p class="buttons">
-        {isNarrowed ? (
-          <button type="button" onClick={() => onChange({ chosen: {}, ranges: {}, circle: null })}>
-            Search without the choices
-          </button>
-        ) : null}
-        {q !== '' && rights.has('settings') ? (
-          <a class="button" href={viewHref('settings', uid, { synonym: q })}>
-            Add a synonym
-          </a>
-        ) : null}
-      </p>
-    </Empty>
   );
 }
 

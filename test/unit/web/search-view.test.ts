@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { codeSample } from '../../../src/web/code-samples.ts';
+import { otherQueries, suggestionsFrom } from '../../../src/web/other-queries.ts';
+import { remedyOf } from '../../../src/web/remedies.ts';
 import { movements } from '../../../src/web/comparison.ts';
 import { arranged, storedFields, titleField } from '../../../src/web/hit-fields.ts';
 import { BUCKETS, bucketsOf, filled, momentUnit } from '../../../src/web/histogram.ts';
@@ -89,5 +91,50 @@ describe('The fields of a hit', () => {
     });
     assert.equal(titleField({ id: 'x', other: 'text' }, 'id'), 'other');
     assert.ok(!storedFields(hit).includes('_rankingScore'));
+  });
+});
+
+describe('What the page suggests', () => {
+  const marks = { begin: '<', end: '>' };
+
+  it('is a remedy for an attribute that lacks a setting', () => {
+    const of = (words: string): unknown => remedyOf(`1:4 The ${words}. No attribute is.`);
+    assert.deepEqual(of('attribute `a.b` is not filterable'), {
+      ...{ attribute: 'a.b', quality: 'filterable', setting: 'filterable-attributes' },
+    });
+    assert.deepEqual(of('attribute `x` of `attributesToSearchOn` is not searchable'), {
+      ...{ attribute: 'x', quality: 'searchable', setting: 'searchable-attributes' },
+    });
+    assert.equal(of('filter ends early'), null);
+  });
+
+  it('is other queries that find something, each once', () => {
+    const queries = otherQueries('i', 'red shoe lace', marks);
+    const texts = ['shoe lace', 'red lace', 'red shoe', 'red', 'shoe', 'lace'];
+    assert.deepEqual(
+      queries.map(({ q }) => q),
+      texts,
+    );
+    const found = (totalHits: number, _formatted = {}): any => ({
+      totalHits,
+      hits: [{ _formatted }],
+    });
+    const results = [found(0), found(3), found(0), found(9), found(0), found(4)];
+    assert.deepEqual(suggestionsFrom(queries, results, marks), [
+      { text: 'red lace', hits: 3 },
+      { text: 'red', hits: 9 },
+      { text: 'lace', hits: 4 },
+    ]);
+    const beginnings = otherQueries('i', 'bookxyz', marks);
+    assert.deepEqual(
+      beginnings.map(({ q }) => q),
+      ['bookxy', 'bookx', 'book', 'boo'],
+    );
+    const formatted = { id: 1, titles: ['none', 'A <Book>ish thing'] };
+    const some = [found(0), found(2, formatted), found(5, formatted), found(6, { t: '<Boo>' })];
+    assert.deepEqual(suggestionsFrom(beginnings, some, marks), [
+      { text: 'bookish', hits: 2 },
+      { text: 'boo', hits: 6 },
+    ]);
   });
 });

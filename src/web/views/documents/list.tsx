@@ -8,7 +8,7 @@ import { Empty } from '../../parts/empty.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Outcome } from '../../parts/outcome.tsx';
 import { Pages } from '../../parts/pages.tsx';
-import { Problem } from '../../parts/problem.tsx';
+import { Remedy } from '../../parts/remedy.tsx';
 import { Skeleton } from '../../parts/skeleton.tsx';
 import { useSession } from '../../session.ts';
 import { useIndexes } from '../../shell/indexes-context.tsx';
@@ -55,7 +55,7 @@ export function DocumentList({ index }: { index: IndexEntry }): JSX.Element {
       <Tools index={index} filter={filter} mayDelete={isKnown} onAdd={() => show({ add: 'yes' })}>
         <ColumnChoice fields={fields} {...table} />
       </Tools>
-      <Problem error={loaded.error} />
+      <Remedy uid={uid} error={loaded.error} onMended={loaded.reload} />
       {loaded.value === undefined && loaded.error === null ? <Skeleton rows={10} /> : null}
       {results.length > 0 ? (
         <DocumentTable

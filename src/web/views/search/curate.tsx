@@ -52,13 +52,23 @@ export interface Curation {
   save(): void;
 }
 
+interface Features {
+  readonly dynamicSearchRules: boolean;
+}
+
 /** The active rules; null: rules are off. Empty for a key that may not read them. */
 function useRules(uid: string): Loaded<readonly SearchRule[] | null> {
   const { client, rights } = useSession();
   const mayRead = rights.has('rules');
+  // Where rules are off, a request of the list would be an error.
+  const asksFirst = rights.has('features');
   return useLoaded(
     async (signal) => {
       if (!mayRead) return [];
+      if (asksFirst) {
+        const features = await client.send<Features>('GET', '/experimental-features', { signal });
+        if (!features.dynamicSearchRules) return null;
+      }
       const body = { limit: RULES_MAX, filter: { active: true } };
       const options = { body, signal };
       return client
@@ -69,7 +79,7 @@ function useRules(uid: string): Loaded<readonly SearchRule[] | null> {
           throw error;
         });
     },
-    [client, uid, mayRead],
+    [client, uid, mayRead, asksFirst],
   );
 }
 
