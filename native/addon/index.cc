@@ -57,6 +57,11 @@ Napi::Value MergeDebt(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), plan ? static_cast<double>(plan->bytes) : 0);
 }
 
+Napi::Value MergeAtRest(const Napi::CallbackInfo& info) {
+  if (const auto open = IndexOf(info)) Engine::Instance().MergeAtRest(*open);
+  return info.Env().Undefined();
+}
+
 Napi::Value TakeMergeFault(const Napi::CallbackInfo& info) {
   const auto open = IndexOf(info);
   const Status fault = open ? open->merges.TakeFault() : Status::Ok();
@@ -167,7 +172,7 @@ constexpr NamedFunction kIndexFunctions[] = {
     {"takeMergeFault", TakeMergeFault}, {"indexState", IndexState},
     {"indexSettings", IndexSettings},   {"indexFields", IndexFields},
     {"copyIndex", CopyIndex},           {"isDamaged", IsDamaged},
-    {"mergeDebt", MergeDebt},
+    {"mergeDebt", MergeDebt},           {"mergeAtRest", MergeAtRest},
 };
 
 }  // namespace

@@ -206,6 +206,14 @@ void Engine::ScheduleAll() {
   }
 }
 
+void Engine::MergeAtRest(OpenIndex& index) {
+  using Rest = OpenIndex::Rest;
+  Rest changed = Rest::kChanged, unchanged = Rest::kUnchanged;
+  if (index.running || index.rest.compare_exchange_strong(changed, Rest::kUnchanged)) return;
+  if (index.rest.compare_exchange_strong(unchanged, Rest::kMerged))
+    ScheduleMerge(index, MergeLane::kSmall);
+}
+
 void Engine::ScheduleMerge(OpenIndex& index, MergeLane lane) {
   if (!index::Index::Leads()) return;
   index.lane(lane).wanted = true;
@@ -232,7 +240,8 @@ void Engine::Merge(const std::shared_ptr<OpenIndex>& index, MergeLane lane) {
   while (!later && state.wanted.exchange(false)) {
     while (!index->stop_merging) {
       std::shared_lock structure(index->structure_mutex);
-      auto merge = index->merges.Next(*index->index, bytes_max);
+      auto merge = index->merges.Next(*index->index, bytes_max, indexing::Merges::Clock::now(),
+                                      index->rest == OpenIndex::Rest::kMerged);
       if (!merge) break;
       const indexing::MergePlan& plan = merge->plan();
       const bool waits = lane == MergeLane::kAll &&

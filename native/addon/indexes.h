@@ -42,7 +42,10 @@ struct OpenIndex {
       structure_mutex;  // shared: a merge; exclusive: a batch that works segment by segment
   indexing::Progress progress;
   std::atomic<bool> running{false};  // a batch is running
-  std::mutex embed_mutex;            // guards embed_calls
+  // A batch has run since the last call of MergeAtRest; none has; trifles are merged.
+  enum class Rest : uint8_t { kChanged, kUnchanged, kMerged };
+  std::atomic<Rest> rest{Rest::kChanged};
+  std::mutex embed_mutex;  // guards embed_calls
   std::shared_ptr<indexing::EmbedCalls>
       embed_calls;  // requests of the running batch, if it makes embeddings
   indexing::Merges merges;
@@ -98,6 +101,8 @@ class Engine {
   void ScheduleMerges(const std::shared_ptr<OpenIndex>& index);
   // The same for every open index.
   void ScheduleAll();
+  // Call it every few seconds. When no batch has run between two calls, trifles are merged as well.
+  void MergeAtRest(OpenIndex& index);
 
  private:
   Engine() = default;
@@ -157,7 +162,10 @@ class BatchMemory {
 class RunningBatch {
  public:
   explicit RunningBatch(OpenIndex& index) : index_(index) { index_.running = true; }
-  ~RunningBatch() { index_.running = false; }
+  ~RunningBatch() {
+    index_.rest = OpenIndex::Rest::kChanged;
+    index_.running = false;
+  }
   RunningBatch(const RunningBatch&) = delete;
   RunningBatch& operator=(const RunningBatch&) = delete;
 

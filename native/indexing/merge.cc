@@ -474,7 +474,8 @@ void MakeTables(const index::Snapshot& before, const std::vector<SegmentId>& mer
 
 }  // namespace
 
-std::vector<size_t> ChooseMerge(const std::vector<SegmentBytes>& segments, uint64_t merged_max) {
+std::vector<size_t> ChooseMerge(const std::vector<SegmentBytes>& segments, uint64_t merged_max,
+                                bool at_rest) {
   std::vector<size_t> order;  // smallest first, without those that are full
   for (size_t i = 0; i < segments.size(); ++i) {
     if (!IsFull(segments[i], merged_max)) order.push_back(i);
@@ -518,7 +519,13 @@ std::vector<size_t> ChooseMerge(const std::vector<SegmentBytes>& segments, uint6
     worst = i;
     worst_dead = dead;
   }
-  if (worst == segments.size()) return {};
+  if (worst == segments.size()) {
+    if (!at_rest) return {};
+    std::erase_if(order, [&](size_t i) { return segments[i].total >= kTrifleBytes; });
+    std::vector<size_t> trifles = fitting(0, order.size());
+    if (trifles.size() < 2) trifles.clear();
+    return trifles;
+  }
   std::vector<size_t> chosen{worst};
   uint64_t sum = segments[worst].total;
   for (const size_t i : order) {
@@ -542,7 +549,8 @@ bool IsPressing(const std::vector<SegmentBytes>& segments, uint64_t merged_max) 
 }
 
 std::optional<MergePlan> PlanMerge(const index::Snapshot& snapshot,
-                                   const std::vector<SegmentId>& busy, uint64_t bytes_max) {
+                                   const std::vector<SegmentId>& busy, uint64_t bytes_max,
+                                   bool at_rest) {
   std::vector<SegmentBytes> all, sizes;
   std::vector<SegmentId> ids;
   for (const auto& segment : snapshot.segments) {
@@ -559,7 +567,7 @@ std::optional<MergePlan> PlanMerge(const index::Snapshot& snapshot,
   }
   MergePlan plan;
   plan.pressing = IsPressing(all);
-  for (const size_t i : ChooseMerge(sizes)) {
+  for (const size_t i : ChooseMerge(sizes, segment::kSegmentBytesMax, at_rest)) {
     plan.segments.push_back(ids[i]);
     plan.bytes += sizes[i].total;
   }
@@ -590,13 +598,13 @@ std::vector<MergePlan> PlanCompaction(const index::Snapshot& snapshot, uint64_t 
 }
 
 std::optional<Merges::Claim> Merges::Next(const index::Index& index, uint64_t bytes_max,
-                                          Clock::time_point now) {
+                                          Clock::time_point now, bool at_rest) {
   const std::lock_guard lock(mutex_);
   if (retry_after_.count() > 0 && now < retry_at_) return std::nullopt;
   std::vector<SegmentId> busy = taken_;
   busy.insert(busy.end(), damaged_.begin(), damaged_.end());
   // Under the lock: so the snapshot no longer has the sources of claims that were released.
-  auto plan = PlanMerge(*index.snapshot(), busy, bytes_max);
+  auto plan = PlanMerge(*index.snapshot(), busy, bytes_max, at_rest);
   if (!plan) return std::nullopt;
   taken_.insert(taken_.end(), plan->segments.begin(), plan->segments.end());
   return Claim(*this, std::move(*plan));

@@ -33,7 +33,8 @@ struct MergePlan {
 inline constexpr size_t kSegmentsMax = 10;
 
 // The segments to be merged next, or nullopt if nothing is to do. Ask again after each merge. busy:
-// segments that running merges have taken. bytes_max: larger segments are left alone.
+// segments that running merges have taken. bytes_max: larger segments are left alone. at_rest: the
+// index has not changed for a while, so trifles are merged as well.
 //
 // When it returns nullopt (and nothing is busy) there are at most kSegmentsMax segments apart from
 // full ones, and dead documents hold at most a fifth of the bytes of each, trifles aside. With a
@@ -41,7 +42,7 @@ inline constexpr size_t kSegmentsMax = 10;
 // 50,000 are added (simulated: alone, and together with one large segment).
 std::optional<MergePlan> PlanMerge(const index::Snapshot& snapshot,
                                    const std::vector<SegmentId>& busy = {},
-                                   uint64_t bytes_max = UINT64_MAX);
+                                   uint64_t bytes_max = UINT64_MAX, bool at_rest = false);
 
 // The merges that leave an index with as few segments as possible and no dead documents: runs of
 // segments whose bytes together are at most `merged_max`, of several segments or of one with dead
@@ -57,9 +58,12 @@ struct SegmentBytes {
 // Indexes of the `segments` to merge; empty: nothing to do. Several have at most `merged_max` bytes
 // together, dead documents included, because `live` is an estimate: what a merge writes is at most
 // what it reads. A segment with more than half of `merged_max` counts as full: it is only rewritten
-// to drop its dead documents.
+// to drop its dead documents. at_rest: if nothing else is to do, those below kTrifleBytes become
+// one, so that single changes do not slow down the searches that follow.
+inline constexpr uint64_t kTrifleBytes = 1 << 20;
 std::vector<size_t> ChooseMerge(const std::vector<SegmentBytes>& segments,
-                                uint64_t merged_max = segment::kSegmentBytesMax);
+                                uint64_t merged_max = segment::kSegmentBytesMax,
+                                bool at_rest = false);
 
 // Whether merges can no longer wait for a pause: dead documents hold more than half as much as live
 // ones do, as when many are replaced without a pause, or there are twice as many segments as there
@@ -93,9 +97,9 @@ class Merges {
   };
 
   // nullopt: there is nothing to merge except what others have taken, or nothing should be tried
-  // yet. bytes_max: as for PlanMerge.
+  // yet. bytes_max, at_rest: as for PlanMerge.
   std::optional<Claim> Next(const index::Index& index, uint64_t bytes_max,
-                            Clock::time_point now = Clock::now());
+                            Clock::time_point now = Clock::now(), bool at_rest = false);
   // Reports how the merge of a plan of `index` ended. After damage, those segments are left alone
   // from then on. After another error, such as a full disk, nothing is tried for a second, and
   // twice as long each further time, up to kRetryMax. Cancelled is not an error.

@@ -224,6 +224,10 @@ export class IndexHandle implements SearchedHandle {
     return this.#native.isDamaged(this.#handle);
   }
 
+  mergeAtRest(): void {
+    this.#native.mergeAtRest(this.#handle);
+  }
+
   takeMergeFault(): string | null {
     return this.#native.takeMergeFault(this.#handle);
   }

@@ -42,6 +42,11 @@ export interface NativeAddon {
   isMerging(handle: number): boolean;
   /** Bytes of the segments that are merged next; 0: there is nothing to merge. */
   mergeDebt(handle: number): number;
+  /**
+   * Call it every few seconds: when no batch has run between two calls, the smallest segments are
+   * merged, which searches would read one by one.
+   */
+  mergeAtRest(handle: number): void;
   /** Whether a block of its files that was read since the index was opened is damaged. */
   isDamaged(handle: number): boolean;
   /** Why merges have failed since the last call, or null. */

@@ -579,6 +579,11 @@ export class IndexRegistry implements SearchedIndexes {
     return bytes;
   }
 
+  /** Merges the smallest segments of indexes that do not change. Call it every few seconds. */
+  mergeAtRest(): void {
+    for (const { openHandle } of this.#open) openHandle?.mergeAtRest();
+  }
+
   /** Why merges have failed since the last call, by the folder of the index. */
   takeMergeFaults(): { uuid: string; fault: string }[] {
     return [...this.#open].flatMap(({ uuid, openHandle }) => {

@@ -5,7 +5,7 @@ import { syncFolder } from '../base/sync-folder.ts';
 import type { FeatureSet } from '../contract/features.ts';
 import { shardOf } from '../network/owner.ts';
 import type { NativeAddon } from '../engine/native.ts';
-import { IndexRegistry, REST_MS } from '../engine/registry.ts';
+import { IndexRegistry } from '../engine/registry.ts';
 import { AliasStore } from '../store/alias-store.ts';
 import { BranchStore } from '../store/branch-store.ts';
 import { CrashRecord } from '../store/crash-record.ts';
@@ -60,6 +60,9 @@ export interface TaskSystem {
   /** Rolls back running batches, then closes the indexes and the store. */
   close(): Promise<void>;
 }
+
+/** How often indexes at rest are looked after; after twice this time, trifles are merged. */
+const UPKEEP_MS = 2_000;
 
 const NO_INDEXES = 'It holds nothing, but there are indexes';
 
@@ -153,12 +156,13 @@ export function openTaskSystem(
   };
 }
 
-/** Closes indexes at rest, and reports merges that have failed. */
+/** Merges and closes indexes at rest, and reports merges that have failed. */
 function upkeepOf(registry: IndexRegistry, log: SchedulerOptions['log']): NodeJS.Timeout {
   return setInterval(() => {
     for (const { uuid, fault } of registry.takeMergeFaults()) {
       log(`segments of the index in ${uuid} could not be merged`, new Error(fault));
     }
+    registry.mergeAtRest();
     registry.closeResting();
-  }, REST_MS / 4).unref();
+  }, UPKEEP_MS).unref();
 }

@@ -119,6 +119,10 @@ export class NativeIndex {
     return engine().isMerging(this.#handle);
   }
 
+  mergeAtRest(): void {
+    engine().mergeAtRest(this.#handle);
+  }
+
   /** Number of files in its folder of segments. */
   segmentFiles(): number {
     return readdirSync(join(this.#dir, 'index', 'segments')).length;

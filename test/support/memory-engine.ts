@@ -122,6 +122,13 @@ export class MemoryEngine implements NativeAddon {
     return 0;
   }
 
+  /** Handles of the indexes that were looked after, in order. */
+  readonly lookedAfter: number[] = [];
+
+  mergeAtRest(handle: number): void {
+    this.lookedAfter.push(handle);
+  }
+
   /** Handles of the indexes that report damage. */
   readonly damaged = new Set<number>();
 

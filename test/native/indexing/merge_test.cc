@@ -16,11 +16,11 @@ namespace {
 
 // Applies the policy until nothing is left to do; returns the bytes rewritten.
 uint64_t Settle(std::vector<SegmentBytes>& segments,
-                uint64_t merged_max = segment::kSegmentBytesMax) {
+                uint64_t merged_max = segment::kSegmentBytesMax, bool at_rest = false) {
   uint64_t rewritten = 0;
   for (int guard = 0;; ++guard) {
     EXPECT_LT(guard, 1000) << "the policy does not come to rest";
-    const std::vector<size_t> chosen = ChooseMerge(segments, merged_max);
+    const std::vector<size_t> chosen = ChooseMerge(segments, merged_max, at_rest);
     if (chosen.empty() || guard >= 1000) return rewritten;
     SegmentBytes merged;
     uint64_t read = 0;
@@ -141,6 +141,29 @@ TEST(MergePolicy, JoinsSegmentsToNoMoreThanTheBound) {
       // The others are half full, at most a fifth of which is dead.
       ASSERT_LE(segments.size(), kSegmentsMax + live / (kMax * 2 / 5));
     }
+  }
+}
+
+TEST(MergePolicy, JoinsTriflesOnceAtRest) {
+  std::mt19937_64 random(TestSeed());
+  for (int round = 0; round < 200; ++round) {
+    std::vector<SegmentBytes> segments;
+    for (uint64_t n = random() % 40; n > 0; --n) {
+      const uint64_t size = 1 + random() % (uint64_t{1} << (random() % 24));
+      segments.push_back({size, size});
+    }
+    const uint64_t merged_max = round % 2 == 0 ? segment::kSegmentBytesMax : 3 * kTrifleBytes;
+    Settle(segments, merged_max);
+    const auto trifles = [&] {
+      return std::count_if(segments.begin(), segments.end(),
+                           [](const SegmentBytes& one) { return one.total < kTrifleBytes; });
+    };
+    const auto before = trifles();
+    const std::vector<size_t> chosen = ChooseMerge(segments, merged_max, true);
+    ASSERT_EQ(chosen.empty(), before < 2);
+    for (const size_t i : chosen) ASSERT_LT(segments[i].total, kTrifleBytes);
+    Settle(segments, merged_max, true);
+    ASSERT_LE(trifles(), 1);
   }
 }
 

@@ -68,4 +68,33 @@ describe('an index of the addon', function () {
       await index.close();
     }
   });
+
+  it('merges what single changes leave once no batch has run between two calls', async () => {
+    const index = new NativeIndex();
+    try {
+      const ids = Array.from({ length: 200 }, (_, id) => id);
+      await add(
+        index,
+        ids.map((id) => ({ id, text: text(id) })),
+      );
+      for (let id = 0; id < 3; id++) await add(index, [{ id }]);
+      while (index.isMerging()) await pause();
+      assert.equal(index.segmentFiles(), 4);
+      index.mergeAtRest();
+      await add(index, [{ id: 3_000 }]);
+      while (index.isMerging()) await pause();
+      const changed = index.segmentFiles();
+      index.mergeAtRest();
+      assert.ok(!index.isMerging(), 'it has just changed');
+      assert.equal(index.segmentFiles(), changed);
+      index.mergeAtRest();
+      while (index.isMerging()) await pause();
+      assert.equal(index.segmentFiles(), 1);
+      index.mergeAtRest();
+      assert.ok(!index.isMerging(), 'nothing is left to merge');
+      assert.equal((await index.documents()).length, 201);
+    } finally {
+      await index.close();
+    }
+  });
 });

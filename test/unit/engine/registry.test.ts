@@ -143,6 +143,16 @@ describe('the registry of indexes', () => {
     assert.ok(a.openHandle);
   });
 
+  it('merges at rest in each open index', () => {
+    const entries = named('a', 'b');
+    for (const { handle } of entries) assert.ok(handle);
+    registry.mergeAtRest();
+    assert.deepEqual(
+      engine.lookedAfter,
+      entries.map(({ openHandle }) => openHandle!.number),
+    );
+  });
+
   it('discards folder and handle', async () => {
     const [entry] = named('a');
     await registry.discard(entry!);
