@@ -52,17 +52,17 @@ struct Tuning {
   // Trades: bytes for the union of the lists of many fields.
   // Found: with 128, CPU stayed within noise for 2 MB more.
   uint64_t stored_rest_min = 1024;
-  // With more candidates than this, the nearest vectors are chosen by signs or in graphs, not by a
-  // scan of all bytes.
-  // Trades: the time of a scan, which grows with the candidates, for what signs and walks miss: one
-  // in thousands, and 3 % of the nearest. Results depend on it.
+  // With more candidates than this, the nearest vectors are chosen in graphs, not by a scan.
+  // Trades: the time of a scan, which grows with the candidates, for the 3 % of the nearest that
+  // walks miss. Results depend on it.
   // Found: among 253,744 rows a scan took 8.1 ms and a walk 5.7 ms (docs/internals/vectors.md).
   uint64_t scanned_candidates_max = 300'000;
-  // A segment with more rows than this for an embedder stores the signs of its vectors.
-  // Trades: 6 us per row of 384 components when the segment is written, and 56 bytes, for scans of
-  // signs.
-  // Found: fewer rows are scanned by bytes in 3 ms.
-  uint64_t signed_rows_min = 100'000;
+  // A segment with more rows than this for an embedder stores the signs of its vectors, and
+  // searches scan them first.
+  // Trades: 6 us per row of 384 components when the segment is written, 56 bytes, and what signs
+  // miss, one of 50,000 of the nearest, for the time of a scan. Results depend on it.
+  // Found: the nearest 20 of 5,000 rows take the same both ways (docs/internals/vectors.md).
+  uint64_t signed_rows_min = 5'000;
   // The highest level of SIMD variants to use, if the processor has it. Lower levels are for tests
   // and comparisons.
   CpuLevel cpu_max = CpuLevel::kAvx512;

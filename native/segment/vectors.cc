@@ -333,10 +333,7 @@ Status VectorsWriter::Write(SegmentFileWriter& file) {
       }
       file.EndSection();
       add(VectorPart::kScales, BytesOf(scales));
-      const bool one_each =
-          std::adjacent_find(embedder->row_docids.begin(), embedder->row_docids.end()) ==
-          embedder->row_docids.end();
-      if (total > Tuned().signed_rows_min && dimensions >= kSignedDimensionsMin && one_each)
+      if (total > Tuned().signed_rows_min && dimensions >= kSignedDimensionsMin)
         WriteSigns(file, IdOf(number, VectorPart::kSigns), rows, dimensions);
     }
     ++number;

@@ -4,8 +4,8 @@
 // other. A row is stored in single precision as it was received (this is what is read back and
 // decides the order of hits) and once more as bytes with a scale and an error bound (this is what
 // is scanned; vector/quantise.h). For a binary quantised embedder, only one bit per component is
-// stored. If there are many rows, and at most one per document, the signs of rotated rows are
-// stored as well: they are scanned before the bytes (vector/signs.h).
+// stored. If there are many rows, the signs of rotated rows are stored as well: they are scanned
+// before the bytes (vector/signs.h).
 //
 // A document has an entry for an embedder if it has rows or was opted out. Entries have flags, and
 // rows may record the text and fragment that they were made from.
@@ -105,7 +105,7 @@ class EmbedderReader {
   // binary quantised.
   const uint64_t* Bits(uint32_t begin, uint32_t end) const;
 
-  // Whether signs are stored; then no document has several rows.
+  // Whether signs of the rows are stored.
   bool has_signs() const { return signs_ != nullptr; }
   // Blocks [begin, end) of signs. Null when damaged. REQUIRES: has_signs()
   const uint8_t* Signs(size_t begin, size_t end) const;

@@ -624,8 +624,6 @@ Status CheckSigns(const EmbedderReader& embedder) {
   std::vector<float> numbers;
   for (uint32_t row = 0; row < embedder.row_count(); ++row) {
     if (!embedder.ReadRow(row, numbers)) return Wrong("a row cannot be read");
-    if (row > 0 && embedder.row_docids()[row - 1] == embedder.row_docids()[row])
-      return Wrong("signs although a document has several rows");
     encoder.Add(numbers.data());
     if (encoder.rows() < vector::kSignRows && row + 1 < embedder.row_count()) continue;
     const size_t block = row / vector::kSignRows;

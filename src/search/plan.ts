@@ -162,7 +162,7 @@ function withVectors<T extends VectorRequest>(params: T, made: QueryVector): Wit
     hybrid: { ...hybrid!, ...(kind === 'semantic' ? { semanticRatio: 1 } : {}) },
   };
   if (vector !== undefined && vector !== null) {
-    request.vector = base64Of(Float32Array.from(vector));
+    request.vector = base64Of(new Float32Array(vector));
   } else if (made === 'none') {
     request.withoutVector = true;
   } else if (made !== undefined) {

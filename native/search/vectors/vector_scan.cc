@@ -31,6 +31,8 @@ constexpr size_t kKeptPerWanted = 32;
 // With fewer candidates than one in eight rows, their bytes are scanned in less time than all
 // signs.
 constexpr size_t kRowsPerSifted = 8;
+// With fewer rows than this for each document wanted, signs exclude too few.
+constexpr size_t kRowsPerNearest = 64;
 // A walk is in vain once it has passed this many times the number of rows expected from the share
 // of candidates.
 constexpr size_t kVainTimes = 3;
@@ -207,23 +209,40 @@ VectorScan::Cosines VectorScan::CosinesOf(const Target& target, const vector::By
   return {cosine - error, cosine + error};
 }
 
+// The greatest lower bound of the cosines of a document and the targets, by bytes.
+float VectorScan::LowerBound(const EmbedderReader& reader, EmbedderReader::Rows rows) const {
+  const uint32_t n = reader.dimensions();
+  const EmbedderReader::ByteRows found = reader.Bytes(rows.begin, rows.end);
+  double lower = -1;
+  if (found.bytes == nullptr) return -1;  // damaged
+  for (uint32_t r = 0; r < rows.end - rows.begin; ++r) {
+    for (const Target& target : TargetsOf(r))
+      lower =
+          std::max(lower, CosinesOf(target, found.scales[r], found.bytes + size_t{r} * n, n).lower);
+  }
+  return static_cast<float>(lower);
+}
+
 std::optional<std::vector<uint32_t>> VectorScan::Sift(const EmbedderReader& reader,
-                                                      const DocSet* documents, Floor& floor) const {
+                                                      const DocSet* documents,
+                                                      std::span<const vector::SignQuery> queries,
+                                                      Floor& floor) const {
   constexpr size_t kPartBlocks = kPartDocuments / vector::kSignRows;
   const size_t rows = reader.row_count(), blocks = vector::SignBlocks(rows);
   const uint32_t n = reader.dimensions();
-  if (targets_.size() != 1 || targets_[0].scale.scale == 0) return std::nullopt;
   if (documents != nullptr && documents->size() * kRowsPerSifted < rows) return std::nullopt;
+  // If no document has several rows, only the first of paired targets is compared.
+  if (options_.paired && rows == reader.embedded().size()) queries = queries.first(1);
   std::optional<DocBits> wanted;
   if (documents != nullptr) wanted.emplace(*documents);
-  const Target& target = targets_[0];
-  const vector::SignQuery query(target.vector);
   struct Kept {
     float upper;
     uint32_t row;
   };
   std::vector<std::vector<Kept>> kept((blocks + kPartBlocks - 1) / kPartBlocks);
   std::atomic<bool> damaged{false};
+  // The rows of a row's document.
+  const auto document_of = [&](uint32_t row) { return reader.FindRows(reader.row_docids()[row]); };
   ParallelFor(kept.size(), [&](size_t part) {
     const size_t begin = part * kPartBlocks, end = std::min(blocks, begin + kPartBlocks);
     if (Stops(begin * vector::kSignRows >= options_.untimed_documents)) return;
@@ -233,21 +252,37 @@ std::optional<std::vector<uint32_t>> VectorScan::Sift(const EmbedderReader& read
       return;
     }
     StopCounter steps;
-    float estimates[vector::kSignRows];
+    // A document raises the floor once, in the part that has its first row.
+    size_t unknown = begin * vector::kSignRows;
+    std::vector<float> estimates(queries.size() * vector::kSignRows);
     for (size_t at = begin; at < end; ++at, block += vector::SignBlockBytes(n)) {
-      steps.Step(16 + n / 4);
-      uint64_t passed = query.AtLeast(block, floor.value(), estimates);
+      uint64_t passed = 0;
+      for (size_t t = 0; t < queries.size(); ++t) {
+        steps.Step(16 + n / 4);
+        passed |= queries[t].AtLeast(block, floor.value(), &estimates[t * vector::kSignRows]);
+      }
       for (; passed != 0; passed &= passed - 1) {
         const auto i = static_cast<size_t>(std::countr_zero(passed));
         const auto row = static_cast<uint32_t>(at * vector::kSignRows + i);
         if (wanted && !wanted->Contains(reader.row_docids()[row])) continue;
-        kept[part].push_back({estimates[i] + vector::SignError(block, n, i), row});
+        size_t first = 0, last = queries.size();
+        if (options_.paired) {
+          first = row - document_of(row).begin;
+          last = std::min(last, first + 1);
+        }
+        float estimate = -2;
+        for (size_t t = first; t < last; ++t)
+          estimate = std::max(estimate, estimates[t * vector::kSignRows + i]);
+        const float upper = estimate + vector::SignError(block, n, i);
+        if (first >= last || upper < floor.value()) continue;
+        kept[part].push_back({upper, row});
+        if (estimate < floor.value()) continue;
         // It is probably among the nearest.
-        if (estimates[i] < floor.value()) continue;
-        steps.Step(4 + n / 16);
-        const EmbedderReader::ByteRows found = reader.Bytes(row, row + 1);
-        if (found.bytes != nullptr)
-          floor.Add(static_cast<float>(CosinesOf(target, *found.scales, found.bytes, n).lower));
+        const EmbedderReader::Rows rows_of = document_of(row);
+        if (rows_of.begin < unknown) continue;
+        unknown = rows_of.end;
+        steps.Step((4 + n / 16) * (rows_of.end - rows_of.begin));
+        floor.Add(LowerBound(reader, rows_of));
       }
     }
   });
@@ -256,8 +291,8 @@ std::optional<std::vector<uint32_t>> VectorScan::Sift(const EmbedderReader& read
   for (const auto& part : kept) {
     for (const Kept& one : part) {
       if (one.upper < floor.value()) continue;
-      if (const int64_t local = reader.local_docids().Find(reader.row_docids()[one.row]);
-          local >= 0)
+      const int64_t local = reader.local_docids().Find(reader.row_docids()[one.row]);
+      if (local >= 0 && (locals.empty() || locals.back() != local))
         locals.push_back(static_cast<uint32_t>(local));
     }
   }
@@ -276,12 +311,12 @@ std::vector<VectorScan::Batch> VectorScan::BatchesOf(const DocSet& candidates,
   std::vector<Part> parts;
   size_t walks = 0;
   const bool everything = candidates.size() == snapshot_.documents.size();
-  const bool may_choose = nearest > 0 && candidates.size() > options_.scanned_max;
+  const bool may_walk = nearest > 0 && candidates.size() > options_.scanned_max;
   for (const auto& segment : snapshot_.segments) {
     const EmbedderReader* reader = segment->vectors->Find(embedder_.name);
     if (reader == nullptr || reader->row_count() == 0) continue;
     Part part{reader, nullptr, everything && segment->all_live(), {}, nullptr};
-    const bool graph = may_choose && segment->graphs != nullptr;
+    const bool graph = may_walk && segment->graphs != nullptr;
     if (!part.all || graph) {
       part.documents = reader->embedded() & candidates;
       if (!segment->all_live()) part.documents &= segment->live;
@@ -291,12 +326,25 @@ std::vector<VectorScan::Batch> VectorScan::BatchesOf(const DocSet& candidates,
     parts.push_back(std::move(part));
   }
   Floor floor(std::max<size_t>(nearest, 1));
+  const auto sifts = [&](const EmbedderReader& reader) {
+    return nearest > 0 && reader.has_signs() && reader.row_count() > Tuned().signed_rows_min &&
+           reader.row_count() / kRowsPerNearest >= nearest;
+  };
+  std::vector<vector::SignQuery> queries;  // of the targets, once a part needs them
+  const bool has_direction =
+      std::all_of(targets_.begin(), targets_.end(), [](const Target& target) {
+        return target.scale.scale != 0;  // else all documents are equally near
+      });
+  if (has_direction && std::any_of(parts.begin(), parts.end(),
+                                   [&](const Part& part) { return sifts(*part.reader); })) {
+    for (const Target& target : targets_) queries.emplace_back(target.vector);
+  }
   const auto prepare = [&](size_t p) {
     Part& part = parts[p];
     std::optional<std::vector<uint32_t>> found;
     if (part.graph != nullptr) found = Walk(*part.reader, *part.graph, part.documents, nearest);
-    if (!found && may_choose && part.reader->has_signs())
-      found = Sift(*part.reader, part.all ? nullptr : &part.documents, floor);
+    if (!found && !queries.empty() && sifts(*part.reader))
+      found = Sift(*part.reader, part.all ? nullptr : &part.documents, queries, floor);
     if (found) {
       part.local_docids = std::make_shared<const std::vector<uint32_t>>(std::move(*found));
     } else if (!part.all) {

@@ -1,16 +1,16 @@
 // Finds the documents with the embeddings nearest to given vectors (docs/behaviour/vectors.md).
 //
-// Exact up to 300,000 candidates: the results are those of a loop over all embeddings in single
-// precision. The scan reads one byte per component, which gives a lower and an upper bound for the
+// A scan is exact: the results are those of a loop over all embeddings in single precision. It
+// reads one byte per component, which gives a lower and an upper bound for the
 // similarity of each embedding (vector/quantise.h). Only embeddings whose upper bound reaches the
 // k-th best lower bound are compared in single precision. Candidates are any set of documents, so a
 // filter makes a search cheaper and never less complete. Idle threads help (base/parallel_for.h).
 //
-// With more candidates, the signs of vectors (vector/signs.h) choose the documents that are
-// compared in this way, in segments that have signs. One in some thousand documents is nearer than
-// its signs say, so one of the nearest may be missed. In the largest segments, graphs
-// (vector/graph.h) choose the documents; they find at least 97 % of the nearest. Documents above a
-// minimum score are always found by a scan of the bytes.
+// In segments that have signs (vector/signs.h), they choose the documents that are compared in this
+// way. One in some thousand documents is nearer than its signs say, so one of the nearest may be
+// missed. With more than 300,000 candidates, graphs (vector/graph.h) choose the documents of the
+// largest segments; they find at least 97 % of the nearest. Documents above a minimum score are
+// always found by a scan of the bytes.
 //
 // Similarity: (1 + cosine) / 2; for binary quantised embeddings the share of equal bits, with the
 // number of bits rounded up to whole words. The cosine of a vector of length 0 is 1. A document
@@ -31,6 +31,7 @@
 #include "bitmap/docset.h"
 #include "index/snapshot.h"
 #include "vector/quantise.h"
+#include "vector/signs.h"
 
 namespace gannet::search {
 
@@ -42,7 +43,7 @@ struct NearDocument {
 
 struct ScanOptions {
   bool paired = false;  // compare the n-th embedding of a document only with the n-th target
-  // With more candidates than this, signs or graphs choose documents.
+  // With more candidates than this, graphs choose documents.
   uint64_t scanned_max = Tuned().scanned_candidates_max;
   size_t kept_min = 1600;   // minimum number of rows that a walk of a graph keeps
   uint64_t walk_cost = 90;  // cost of a row that a walk keeps or passes, in rows of a scan
@@ -93,9 +94,12 @@ class VectorScan {
                                             const vector::Graph& graph, const DocSet& documents,
                                             size_t nearest) const;
   // The documents, of a segment with signs, that their signs do not exclude from the nearest, as
-  // ascending local docids. documents: null for all. nullopt: scan the documents instead.
+  // ascending local docids. documents: null for all. queries: the targets. nullopt: scan the
+  // documents instead.
   std::optional<std::vector<uint32_t>> Sift(const EmbedderReader& reader, const DocSet* documents,
+                                            std::span<const vector::SignQuery> queries,
                                             Floor& floor) const;
+  float LowerBound(const EmbedderReader& reader, EmbedderReader::Rows rows) const;
   // Whether to stop. timed: also after the deadline, not only if the search is cancelled.
   bool Stops(bool timed) const;
   // The bounds of the cosine of a target and a row of bytes.
