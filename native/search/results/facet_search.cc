@@ -1,6 +1,7 @@
 #include "search/results/facet_search.h"
 
 #include <algorithm>
+#include <deque>
 #include <limits>
 
 #include "base/json.h"
@@ -92,18 +93,52 @@ struct FacetQuery {
   int typos_max = 0;
 };
 
+// The first `wanted` values by their lossy form, of values that are found in the order of their
+// facet form. Of plain ASCII both forms are the same: once enough such values are found, later ones
+// come after all of them.
+class FirstByForm {
+ public:
+  explicit FirstByForm(uint64_t wanted) : wanted_(wanted) {}
+
+  void Found(std::string_view value) { plain_ += IsPlainAscii(value) ? 1 : 0; }
+  // Whether a value need not be counted.
+  bool Skips(std::string_view value) {
+    if (plain_ < wanted_ || !IsPlainAscii(value)) return false;
+    ++skipped_;
+    return true;
+  }
+  // Whether as many values have been looked at as are sorted again.
+  bool Over(size_t found) const { return found + skipped_ >= std::max(wanted_, kReorderedMax); }
+
+ private:
+  const uint64_t wanted_;
+  uint64_t plain_ = 0, skipped_ = 0;
+};
+
 // Walks the strings of one column in order, from one match to the next.
 class ColumnMatcher {
  public:
-  ColumnMatcher(const segment::ColumnReader& column, const FacetQuery& query)
+  // first: skips matches; null: all matches are wanted
+  ColumnMatcher(const segment::ColumnReader& column, const FacetQuery& query, FirstByForm* first)
       : column_(column),
         query_(query),
+        first_(first),
         form_(query.locales),
         prefix_(query.wanted, query.typos_max) {}
 
   // The first string of [string, end) that matches, counted from 0; `end` if none matches.
   uint32_t Next(uint32_t string, uint32_t end) {
     if (query_.all) return string;
+    for (;; ++string) {
+      string = NextMatch(string, end);
+      if (string == end || first_ == nullptr || !first_->Skips(column_.string(string)))
+        return string;
+      if (first_->Over(0)) return end;
+    }
+  }
+
+ private:
+  uint32_t NextMatch(uint32_t string, uint32_t end) {
     while (string < end) {
       counter_.Step(16 + (query_.typos_max == 0 ? 0 : query_.wanted.size()));
       const std::string_view text = column_.string(string);
@@ -132,9 +167,9 @@ class ColumnMatcher {
     return end;
   }
 
- private:
   const segment::ColumnReader& column_;
   const FacetQuery& query_;
+  FirstByForm* const first_;
   LossyForm form_;
   PrefixMatcher prefix_;
   StopCounter counter_;
@@ -190,13 +225,18 @@ std::vector<FacetValue> FirstByCount(Values values, uint64_t max, FieldCounter& 
 // Keeps the first `max` values in the order in which they are compared with the query: without
 // accents.
 void KeepFirstByText(Values& values, uint64_t max, std::span<const text::Locale> locales) {
-  std::vector<std::pair<std::string, size_t>> keys;
+  std::deque<std::string> forms;  // of those that are not plain ASCII
+  std::vector<std::pair<std::string_view, size_t>> keys;
   for (size_t i = 0; i < values.size(); ++i) {
     StopPoint();
-    keys.emplace_back(text::NormalizeLossy(values[i].string, locales), i);
+    const bool plain = IsPlainAscii(values[i].string);
+    if (!plain) forms.push_back(text::NormalizeLossy(values[i].string, locales));
+    keys.emplace_back(plain ? values[i].string : forms.back(), i);
   }
-  std::stable_sort(keys.begin(), keys.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  if (!forms.empty()) {
+    std::stable_sort(keys.begin(), keys.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+  }
   Values sorted;
   for (size_t i = 0; i < keys.size() && i < max; ++i) sorted.push_back(values[keys[i].second]);
   values = std::move(sorted);
@@ -289,27 +329,32 @@ Result<std::vector<FacetValue>> SearchFacet(const index::Snapshot& snapshot,
   if (query.none()) return std::vector<FacetValue>();
   const uint64_t wanted = query.all && by_count ? std::numeric_limits<uint64_t>::max() : max;
   FieldCounter counter(snapshot, *field, candidates, wanted);
+  FirstByForm first(max);
   std::vector<ColumnMatcher> matchers;
   for (const SegmentCounter& segment : counter.segments())
-    matchers.emplace_back(segment.column(), query);
+    matchers.emplace_back(segment.column(), query, by_count ? nullptr : &first);
   Values values;
-  counter.ForEachMatchingString(
-      [&](size_t segment, uint32_t string, uint32_t end) {
-        return matchers[segment].Next(string, end);
-      },
-      [&](const FieldCounter::Value& value) {
-        values.push_back(value);
-        return by_count || values.size() < (query.all ? max : std::max(max, kReorderedMax));
-      });
+  counter.ForEachMatchingString([&](size_t segment, uint32_t string,
+                                    uint32_t end) { return matchers[segment].Next(string, end); },
+                                [&](const FieldCounter::Value& value) {
+                                  values.push_back(value);
+                                  if (by_count) return true;
+                                  first.Found(value.string);
+                                  return query.all ? values.size() < max
+                                                   : !first.Over(values.size());
+                                });
   // The spelling of a value is that of the first document that has it, even if it is not a
   // candidate.
-  FieldCounter everything(snapshot, *field, snapshot.documents, values.size());
-  if (by_count) return FirstByCount(std::move(values), max, everything);
+  std::optional<FieldCounter> everything;
+  if (candidates.size() < snapshot.documents.size())
+    everything.emplace(snapshot, *field, snapshot.documents, values.size());
+  FieldCounter& spellings = everything ? *everything : counter;
+  if (by_count) return FirstByCount(std::move(values), max, spellings);
   if (!query.all) KeepFirstByText(values, max, locales);
   std::vector<FacetValue> hits;
   for (const FieldCounter::Value& value : values) {
     StopPoint();
-    hits.push_back({everything.Spelling(value.string), value.count});
+    hits.push_back({spellings.Spelling(value.string), value.count});
   }
   return hits;
 }

@@ -2,6 +2,8 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <map>
+#include <random>
 #include <set>
 
 #include "bitmap/random_docids.h"
@@ -11,6 +13,7 @@
 #include "search/results/facet_counts.h"
 #include "search/results/facet_merge.h"
 #include "search/results/facet_search.h"
+#include "text/normalize.h"
 
 namespace gannet::search {
 namespace {
@@ -362,6 +365,62 @@ TEST(SearchFacet, FindsValuesByThePrefixOfTheirLossyForm) {
   const DocSet second = DocSet::Range(2, 3);
   EXPECT_EQ(Hits(index, "cuisine", std::nullopt, &second), "French:1 ")
       << "spelled as in the first of all documents";
+}
+
+// The first values are those of a loop that sorts all of them, although most are not counted.
+TEST(SearchFacet, FindsTheFirstValuesOfALoop) {
+  std::mt19937_64 random(TestSeed());
+  static constexpr const char* kLetters[] = {"a", "b", "z", " ", "é", "ä", "ß", "ø", "京", "B"};
+  for (int round = 0; round < 12; ++round) {
+    const size_t max = 1 + random() % 6, letters = random() % 2 == 0 ? 5 : std::size(kLetters);
+    IndexedDocuments index(R"({"filterableAttributes":["v"],"faceting":{"maxValuesPerFacet":)" +
+                           std::to_string(max) + "}}");
+    std::map<DocId, std::string> values;  // of the documents, as they are written
+    DocId docid = 0;
+    for (int batch = 0; batch < 3; ++batch) {
+      std::map<DocId, std::string> documents;
+      for (int i = 0; i < 60; ++i, ++docid) {
+        std::string value = random() % 2 == 0 ? "a" : "é";
+        for (uint64_t n = random() % 4; n > 0; --n) value += kLetters[random() % letters];
+        documents[docid] = "{\"id\":" + std::to_string(docid) + ",\"v\":\"" + value + "\"}";
+        values[docid] = value;
+      }
+      index.Put(documents);
+    }
+    for (int i = 0; i < 40; ++i) {
+      std::string query = random() % 2 == 0 ? "a" : "é";
+      for (uint64_t n = random() % 2; n > 0; --n) query += kLetters[random() % letters];
+      DocSet candidates;
+      const uint64_t share = 1 + random() % 3;
+      for (const auto& [id, value] : values) {
+        if (random() % share == 0) candidates.Add(id);
+      }
+      struct Expected {
+        std::string form, facet, shown;
+        uint64_t count = 0;
+      };
+      std::map<std::string, Expected> by_facet;
+      const std::string wanted = text::NormalizeLossy(query, {});
+      for (const auto& [id, value] : values) {
+        std::string facet;
+        text::NormalizeFacet(value, facet);
+        auto& one =
+            by_facet.try_emplace(facet, Expected{text::NormalizeLossy(facet, {}), facet, value})
+                .first->second;
+        one.count += candidates.Contains(id) ? 1 : 0;
+      }
+      std::vector<Expected> sorted;
+      for (const auto& [facet, one] : by_facet) {
+        if (one.count > 0 && one.form.starts_with(wanted)) sorted.push_back(one);
+      }
+      std::stable_sort(sorted.begin(), sorted.end(),
+                       [](const auto& a, const auto& b) { return a.form < b.form; });
+      std::string expected;
+      for (size_t n = 0; n < std::min(max, sorted.size()); ++n)
+        expected += sorted[n].shown + ":" + std::to_string(sorted[n].count) + " ";
+      ASSERT_EQ(Hits(index, "v", query, &candidates), expected) << query;
+    }
+  }
 }
 
 TEST(SearchFacet, FollowsTypoToleranceAndFaceting) {
