@@ -358,9 +358,14 @@ export class IndexRegistry implements SearchedIndexes {
     if (existsSync(dir)) return;
     const stage = `${dir}.new`;
     await rm(stage, { recursive: true, force: true });
-    await this.byUuid(from).handle.copyTo(stage);
-    await syncTree(stage);
-    await rename(stage, dir);
+    try {
+      await this.byUuid(from).handle.copyTo(stage);
+      await syncTree(stage);
+      await rename(stage, dir);
+    } catch (error) {
+      await rm(stage, { recursive: true, force: true });
+      throw error;
+    }
     syncFolder(this.#dir);
     this.byUuid(to);
   }

@@ -1,7 +1,32 @@
 /** Uses an engine in memory. Checks which writes branches repeat. */
 import assert from 'node:assert/strict';
+import { mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import type { TaskRequest } from '../../../src/contract/tasks.ts';
 import { add, TestTaskSystem } from '../../support/task-system.ts';
+
+const foldersOf = ({ dir }: TestTaskSystem): string[] => readdirSync(join(dir, 'indexes'));
+
+describe('A branch that cannot be made', () => {
+  it('leaves no files', async () => {
+    const test = await TestTaskSystem.open();
+    try {
+      await test.run(add('a', [{ id: 1 }]));
+      test.engine.copyIndex = async (_, dir) => {
+        mkdirSync(dir);
+        throw Object.assign(new Error('full'), { code: 'no_space_left_on_device' });
+      };
+      const before = foldersOf(test);
+      const { error } = await test.run({
+        ...{ type: 'indexBranch', indexUid: 'a', branch: 'b', follow: false },
+      });
+      assert.equal(error?.code, 'no_space_left_on_device');
+      assert.deepEqual(foldersOf(test), before);
+    } finally {
+      await test.remove();
+    }
+  });
+});
 
 describe('Branches that follow', () => {
   let test: TestTaskSystem;
