@@ -382,7 +382,10 @@ function indexBatch(
 
   for (const task of pending.ofIndex(indexUid)) {
     if (growing === null) {
-      if (task.kind === 'alone') return single(task.type, indexUid, task);
+      if (task.kind === 'alone') {
+        // A task of several indexes is found by any of them, and is about the one that it shows.
+        return single(task.type, pending.indexOf(task.uid) ?? indexUid, task);
+      }
       growing = {
         state: START[task.kind],
         followed: task.followed,

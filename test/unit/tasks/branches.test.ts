@@ -28,6 +28,30 @@ describe('A branch that cannot be made', () => {
   });
 });
 
+describe('A task that gives an index a uid for which another task waits', () => {
+  let test: TestTaskSystem;
+  afterEach(() => test.remove());
+
+  const given: [string, TaskRequest][] = [
+    ['branch', { type: 'indexBranch', indexUid: 'a', branch: 'b', follow: false }],
+    ['renaming', { type: 'indexUpdate', indexUid: 'a', newUid: 'b' }],
+  ];
+  for (const [name, request] of given) {
+    it(`is about the index that it names: a ${name}`, async () => {
+      test = await TestTaskSystem.open();
+      await test.restart({ started: false });
+      // The first task of `b` has no effect, and lets the uid come before `a`.
+      const nothing: TaskRequest = { type: 'indexDeletion', indexUid: 'b' };
+      await test.together([nothing, add('a', [{ id: 1 }]), request, add('b', [{ id: 2 }])]);
+      assert.deepEqual(
+        test.tasks().map(({ status }) => status),
+        ['failed', 'succeeded', 'succeeded', 'succeeded'],
+      );
+      assert.deepEqual(await test.documents('b'), [{ id: 1 }, { id: 2 }]);
+    });
+  }
+});
+
 describe('Branches that follow', () => {
   let test: TestTaskSystem;
   afterEach(() => test.remove());
