@@ -274,8 +274,14 @@ export class CallCollector {
 
 function newCall({ id, index }: ToolCallDelta): OpenCall {
   return {
-    ...{ id: id === '' ? randomUUID() : id, hasOwnId: id !== '', index },
-    ...{ name: '', arguments: '', length: 0, extra: new Map(), functionExtra: new Map() },
+    id: id === '' ? randomUUID() : id,
+    hasOwnId: id !== '',
+    index,
+    name: '',
+    arguments: '',
+    length: 0,
+    extra: new Map(),
+    functionExtra: new Map(),
   };
 }
 
@@ -294,7 +300,8 @@ export function callMessage(call: ToolCall): Json {
   const { id, name, arguments: text, extra, functionExtra } = call;
   return {
     ...Object.fromEntries(extra),
-    ...{ id, type: 'function' },
+    id,
+    type: 'function',
     function: { ...Object.fromEntries(functionExtra), name, arguments: text },
   };
 }

@@ -73,7 +73,9 @@ export class WholeAnswer implements ChatSink {
     const message: Record<string, unknown> = { role: 'assistant', content: this.#content };
     if (this.#toolCalls.length > 0) {
       message.tool_calls = this.#toolCalls.map(({ id, type, function: fn }) => ({
-        ...{ id, type, function: fn },
+        id,
+        type,
+        function: fn,
       }));
     }
     return {

@@ -111,7 +111,11 @@ export class Downloads {
     let url = from;
     for (let hops = 0; ; hops++) {
       const response = await this.#client.stream({
-        ...{ method: 'GET', url, headers, timeoutMs: HEAD_MS, idleTimeoutMs: IDLE_MS },
+        method: 'GET',
+        url,
+        headers,
+        timeoutMs: HEAD_MS,
+        idleTimeoutMs: IDLE_MS,
         signal: this.#options.signal,
       });
       if (response.status === 200 || response.status === 206) return response;

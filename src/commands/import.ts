@@ -212,7 +212,10 @@ async function openJournal(
 ): Promise<Journal> {
   const way = update ? 'update' : 'replace';
   const journal = await Journal.open(path, {
-    ...{ server: connection.address, index, primaryKey, way },
+    server: connection.address,
+    index,
+    primaryKey,
+    way,
     ...(watch === null ? {} : { watch }),
   });
   const tasks = await connection.tasks(journal.taskUids);

@@ -29,7 +29,9 @@ function serverOf({ tools, call, version }: Assistant): Server {
   );
   server.setRequestHandler(ListToolsRequestSchema, () => ({
     tools: tools.map(({ name, description, inputSchema, writes }) => ({
-      ...{ name, description, inputSchema },
+      name,
+      description,
+      inputSchema,
       annotations: { readOnlyHint: writes !== true, openWorldHint: false },
     })),
   }));

@@ -110,7 +110,8 @@ const TOOLS: readonly Tool[] = [
     inputSchema: argumentsOf({ ...INDEX, ...SEARCH_PARAMETERS }, 'indexUid'),
     run: (given, peer) =>
       sent(peer, {
-        ...{ method: 'POST', path: `${indexPath(given)}/search` },
+        method: 'POST',
+        path: `${indexPath(given)}/search`,
         body: { ...chosen(given, SEARCH_PARAMETERS), limit: given.limit ?? HITS_DEFAULT },
       }),
   },
@@ -120,7 +121,8 @@ const TOOLS: readonly Tool[] = [
     inputSchema: argumentsOf({ ...INDEX, id: ID }, 'indexUid', 'id'),
     run: (given, peer) =>
       sent(peer, {
-        ...{ method: 'GET', path: `${indexPath(given)}/documents/${segment(given.id)}` },
+        method: 'GET',
+        path: `${indexPath(given)}/documents/${segment(given.id)}`,
       }),
   },
   {
@@ -141,7 +143,8 @@ const TOOLS: readonly Tool[] = [
     ),
     run: (given, peer) =>
       sent(peer, {
-        ...{ method: 'POST', path: `${indexPath(given)}/similar` },
+        method: 'POST',
+        path: `${indexPath(given)}/similar`,
         body: {
           ...chosen(given, { id: 0, embedder: 0, filter: 0, attributesToRetrieve: 0 }),
           limit: given.limit ?? HITS_DEFAULT,
@@ -166,7 +169,8 @@ const TOOLS: readonly Tool[] = [
     ),
     run: (given, peer) =>
       sent(peer, {
-        ...{ method: 'POST', path: `${indexPath(given)}/documents` },
+        method: 'POST',
+        path: `${indexPath(given)}/documents`,
         body: given.documents,
       }),
   },
@@ -184,7 +188,8 @@ const TOOLS: readonly Tool[] = [
     ),
     run: (given, peer) =>
       sent(peer, {
-        ...{ method: 'POST', path: `${indexPath(given)}/documents/delete-batch` },
+        method: 'POST',
+        path: `${indexPath(given)}/documents/delete-batch`,
         body: given.ids,
       }),
   },
@@ -309,7 +314,9 @@ async function describeIndex(given: Json, peer: Peer): Promise<unknown> {
     settings.status !== 200
       ? {}
       : chosen(settings.json as Json, {
-          ...{ filterableAttributes: 0, sortableAttributes: 0, searchableAttributes: 0 },
+          filterableAttributes: 0,
+          sortableAttributes: 0,
+          searchableAttributes: 0,
         });
   const embedders = settings.status !== 200 ? {} : (settings.json as Json).embedders;
   const { numberOfDocuments, fieldDistribution: fields } =

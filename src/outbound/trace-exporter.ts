@@ -130,7 +130,10 @@ function requestOf(spans: readonly SpanRecord[], resource: SpanAttributes): obje
 function spanOf(span: SpanRecord): object {
   const { traceId, spanId, parentId, name, kind, start, end, attributes, failed } = span;
   return {
-    ...{ traceId, spanId, name, kind: KINDS[kind] },
+    traceId,
+    spanId,
+    name,
+    kind: KINDS[kind],
     ...(parentId !== null && { parentSpanId: parentId }),
     startTimeUnixNano: nanoseconds(start),
     endTimeUnixNano: nanoseconds(Math.max(start, end)),

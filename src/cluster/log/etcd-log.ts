@@ -382,7 +382,10 @@ export class EtcdLog implements Log {
   #isUnchanged(name: string, end: string, revision: number): Compare {
     const before = { mod_revision: String(revision + 1) };
     return {
-      ...{ key: this.#key(name), range_end: this.#key(end), target: 'MOD', result: 'LESS' },
+      key: this.#key(name),
+      range_end: this.#key(end),
+      target: 'MOD',
+      result: 'LESS',
       ...before,
     };
   }

@@ -188,7 +188,12 @@ class Move {
   async #here(ids: readonly string[], primaryKey: string): Promise<Map<string, Buffer>> {
     const listing = await this.#entry.handle.fetchAllDocuments(
       JSON.stringify({
-        ...{ offset: 0, limit: ids.length, fields: null, filter: null, sort: null, ids },
+        offset: 0,
+        limit: ids.length,
+        fields: null,
+        filter: null,
+        sort: null,
+        ids,
         retrieveVectors: true,
       }),
     );

@@ -156,7 +156,11 @@ export function sectionsOf(text, { address, title, group }) {
       sections.push({
         id: `${address.slice(1).replaceAll('/', '_')}-${sections.length}`,
         url: level === 1 ? `${address}.html` : `${address}.html#${anchor}`,
-        ...{ page: title, heading: plain(heading[2]), group, level, lines: [] },
+        page: title,
+        heading: plain(heading[2]),
+        group,
+        level,
+        lines: [],
         rank: group === 'Internals' ? 2 : Number(address.startsWith('/api/')),
       });
     } else sections.at(-1)?.lines.push(line);

@@ -89,7 +89,9 @@ function addonPackage(platform) {
   const folder = begin(packageOf(platform), {
     description: `The engine of gannet for ${platform}`,
     main: 'gannet.node',
-    ...{ os: [os], cpu: [cpu], ...(libc === undefined ? {} : { libc: [libc] }) },
+    os: [os],
+    cpu: [cpu],
+    ...(libc === undefined ? {} : { libc: [libc] }),
   });
   const file = join(folder, 'gannet.node');
   cpSync(addonFor(platform), file);

@@ -233,7 +233,11 @@ function main() {
   );
   const bundled = JSON.parse(readFileSync('dist/packages.json', 'utf8'));
   const parts = {
-    ...{ node, uws, uwsName, libraries, packages },
+    node,
+    uws,
+    uwsName,
+    libraries,
+    packages,
     addon: portableAddon(GIVEN['build-dir'], resolve(OUT, 'gannet.node')),
     lmdb: portableLmdb('node_modules/lmdb', flags, resolve(node, 'include/node')),
     notices: notices([...bundled, ...packages], {
