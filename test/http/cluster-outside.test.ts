@@ -1,10 +1,10 @@
 /**
  * What a cluster needs besides its nodes, as in production: etcd with client certificates, and an
- * S3 service.
+ * S3 service over TLS.
  */
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,6 +12,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createServer, type Server } from 'node:tls';
 import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
 import { Etcd, HAS_ETCD } from '../support/etcd.ts';
+import { policyOfGuide, S3Server } from '../support/s3-server.ts';
 import { VERSITY_GATEWAY, VersityGateway } from '../support/versity-gateway.ts';
 
 const PROGRAM = 'dist/main.cjs';
@@ -20,6 +21,9 @@ describe('A cluster over etcd with client certificates, and TLS between its node
   let dir: string;
   let etcd: Etcd;
   let gateway: VersityGateway | null = null;
+  /** The store without a gateway, and its address. */
+  let s3: S3Server | null = null;
+  let storeUrl: string;
   let log: string[];
   /** Speak TLS before the nodes, for other nodes. */
   const fronts: Server[] = [];
@@ -37,9 +41,9 @@ describe('A cluster over etcd with client certificates, and TLS between its node
       this.skip();
     }
     etcd = await Etcd.startWithTls(certificate, key);
-    mkdirSync(join(dir, 'store'));
-    if (VERSITY_GATEWAY === null) console.log('    a folder is the store: there is no versitygw');
+    if (VERSITY_GATEWAY === null) s3 = await S3Server.start();
     else gateway = await VersityGateway.start();
+    storeUrl = await front(() => Number(new URL((s3 ?? gateway!).url).port));
     log = [
       ...['--cluster-etcd', etcd.url, '--cluster-name', 'shop', '--cluster-etcd-ca', certificate],
       ...['--cluster-etcd-cert', certificate, '--cluster-etcd-key', key],
@@ -51,41 +55,42 @@ describe('A cluster over etcd with client certificates, and TLS between its node
     for (const server of servers) await server.close();
     await etcd?.stop();
     await gateway?.stop();
+    await s3?.stop();
     for (const front of fronts) front.close();
     rmSync(dir, { recursive: true, force: true });
   });
 
-  const storeOptions = (): string[] =>
-    gateway === null
-      ? ['--cluster-store', join(dir, 'store')]
-      : [
-          ...['--cluster-store', `s3://${gateway.bucket}/cluster`],
-          ...['--cluster-store-endpoint', gateway.url],
-        ];
+  const storeOptions = (): string[] => [
+    ...['--cluster-store', `s3://${gateway?.bucket ?? 'bucket'}/shop`],
+    ...['--cluster-store-endpoint', storeUrl, '--cluster-ca', join(dir, 'c.pem')],
+  ];
   const credentials = (): Record<string, string> => ({
-    GANNET_CLUSTER_STORE_ACCESS_KEY: gateway?.accessKeyId ?? '',
-    GANNET_CLUSTER_STORE_SECRET_KEY: gateway?.secretAccessKey ?? '',
+    GANNET_CLUSTER_STORE_ACCESS_KEY: gateway?.accessKeyId ?? 'access',
+    GANNET_CLUSTER_STORE_SECRET_KEY: gateway?.secretAccessKey ?? 'secret',
   });
+  /** Speaks TLS before a port. @returns its address */
+  async function front(portOf: () => number): Promise<string> {
+    const [cert, key] = ['c.pem', 'k.pem'].map((name) => readFileSync(join(dir, name)));
+    const made = createServer({ cert, key }, (socket) => {
+      const behind = connect(portOf(), '127.0.0.1');
+      socket.pipe(behind).pipe(socket);
+      socket.on('error', () => behind.destroy());
+      behind.on('error', () => socket.destroy());
+    });
+    fronts.push(made);
+    await new Promise<void>((resolve) => made.listen(0, '127.0.0.1', resolve));
+    return `https://127.0.0.1:${(made.address() as AddressInfo).port}`;
+  }
   async function startNode(n: number): Promise<BuiltServer> {
     let port = 0;
-    const [cert, key] = ['c.pem', 'k.pem'].map((name) => readFileSync(join(dir, name)));
-    const front = createServer({ cert, key }, (socket) => {
-      const node = connect(port, '127.0.0.1');
-      socket.pipe(node).pipe(socket);
-      socket.on('error', () => node.destroy());
-      node.on('error', () => socket.destroy());
-    });
-    fronts.push(front);
-    await new Promise<void>((resolve) => front.listen(0, '127.0.0.1', resolve));
-    const nodeUrl = `https://127.0.0.1:${(front.address() as AddressInfo).port}`;
+    const nodeUrl = await front(() => port);
     return startBuiltServer(
       (url) => {
         port = Number(new URL(url).port);
-        const ca = ['--cluster-ca', join(dir, 'c.pem')];
         const node = ['--node-name', `node-${n}`, '--node-url', nodeUrl];
-        return [...log, ...storeOptions(), ...ca, ...node];
+        return [...log, ...storeOptions(), ...node];
       },
-      { ...(gateway === null ? {} : credentials()), GANNET_CHECKPOINT_BYTES: '6000' },
+      { ...credentials(), GANNET_CHECKPOINT_BYTES: '6000' },
     );
   }
   interface Outcome {
@@ -96,7 +101,7 @@ describe('A cluster over etcd with client certificates, and TLS between its node
   const run = (...argv: string[]): Promise<Outcome> => {
     const env = {
       ...process.env,
-      ...(gateway === null ? {} : credentials()),
+      ...credentials(),
       GANNET_MASTER_KEY: servers[0]!.masterKey,
     };
     return new Promise((resolve) => {
@@ -172,9 +177,10 @@ describe('A cluster over etcd with client certificates, and TLS between its node
     const whole = await onStore('verify-store');
     assert.deepEqual([whole.status, /^\d+ objects were read\.\n$/.test(whole.text)], [0, true]);
     // The objects of a bucket are damaged by other tests.
-    if (gateway !== null) return;
-    const names = readdirSync(join(dir, 'store', 'files'));
-    for (const name of names) truncateSync(join(dir, 'store', 'files', name), 40);
+    if (s3 === null) return;
+    for (const [key, bytes] of s3.objects) {
+      if (key.startsWith('shop/files/')) s3.objects.set(key, bytes.subarray(0, 40));
+    }
     const { status, text } = await onStore('verify-store');
     assert.equal(status, 1, text);
     assert.match(text, /^The object files\/\S+ is damaged or missing/m);
@@ -257,6 +263,11 @@ describe('A cluster over etcd with client certificates, and TLS between its node
       (await run('cluster', 'remove-node', ...log, 'node-2')).text,
       /It has: node-0, node-1\./,
     );
+  });
+
+  it('uses no permission of the bucket but those that the guide shows', () => {
+    if (s3 === null) return;
+    for (const action of s3.actions()) assert.ok(policyOfGuide().includes(action), action);
   });
 
   it('is refused without the certificate, and the secrets are in no message', async () => {

@@ -1,5 +1,6 @@
 /** A small server with the S3 API, with configurable misbehaviour. Each request must be signed. */
 import { createHash, createHmac } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -63,6 +64,25 @@ export function isSigned({ method, url, headers }: IncomingMessage): boolean {
   return (key as Buffer).toString('hex') === signature;
 }
 
+const ACTIONS: Readonly<Record<string, string>> = {
+  ...{ GET: 'GetObject', PUT: 'PutObject', POST: 'PutObject', DELETE: 'DeleteObject' },
+};
+
+/** What the policy in the guide allows, in the form of `S3Server.actions`. */
+export function policyOfGuide(): string[] {
+  const guide = readFileSync('docs/guide/cluster.md', 'utf8');
+  const text = /```jsonc\n(\{\s+"Statement"[^]*?)```/.exec(guide)![1]!;
+  const { Statement: statements } = JSON.parse(text) as {
+    Statement: { Effect: string; Action: string | string[]; Resource: string }[];
+  };
+  const allowed = statements.filter(({ Effect: effect }) => effect === 'Allow');
+  return allowed
+    .flatMap(({ Action: actions, Resource: resource }) =>
+      [actions].flat().map((action) => `${action} ${resource.replace('arn:aws:s3:::', '')}`),
+    )
+    .toSorted();
+}
+
 export class S3Server {
   readonly objects = new Map<string, Buffer>();
   readonly faults: S3Faults = { ...NO_FAULTS };
@@ -87,6 +107,19 @@ export class S3Server {
 
   get url(): string {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** The permissions that the requests needed, each with its resource. */
+  actions(): string[] {
+    const actions = this.requests.map((line) => {
+      const [method, path] = line.split(' ') as [string, string];
+      const { pathname, searchParams: query } = new URL(path, 'http://server');
+      const [, bucket, folder] = pathname.split('/');
+      if (folder === undefined || folder === '') return `s3:ListBucket ${bucket}`;
+      const isAbort = method === 'DELETE' && query.has('uploadId');
+      return `s3:${isAbort ? 'AbortMultipartUpload' : ACTIONS[method]} ${bucket}/${folder}/*`;
+    });
+    return [...new Set(actions)].toSorted();
   }
 
   async stop(): Promise<void> {

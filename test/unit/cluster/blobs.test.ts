@@ -6,7 +6,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { existsSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Blobs, bufferSource } from '../../../src/cluster/blobs/blobs.ts';
+import { type Blobs, bufferSource, WHOLE_BYTES_MAX } from '../../../src/cluster/blobs/blobs.ts';
 import { checkBlobs } from '../../../src/cluster/blobs/check-blobs.ts';
 import { DirectoryBlobs } from '../../../src/cluster/blobs/directory-blobs.ts';
 import { MemoryBlobs } from '../../support/memory-blobs.ts';
@@ -24,7 +24,7 @@ import { claimStore } from '../../../src/cluster/owner.ts';
 import { ClusterSecret } from '../../../src/cluster/secret.ts';
 import { OutboundClient } from '../../../src/outbound/outbound-client.ts';
 import { newSeed, Random } from '../../http/kill/support/random.ts';
-import { S3Server, type S3Faults } from '../../support/s3-server.ts';
+import { policyOfGuide, S3Server, type S3Faults } from '../../support/s3-server.ts';
 import { VERSITY_GATEWAY, VersityGateway } from '../../support/versity-gateway.ts';
 
 async function put(blobs: Blobs, name: string, bytes: Buffer): Promise<void> {
@@ -268,6 +268,19 @@ describe('Objects of a server with the S3 API', () => {
   });
 
   contract(open);
+
+  it('need the permissions that the guide shows, all of them and no others', async () => {
+    const blobs = open();
+    await blobs.putNew('files/one', bufferSource(Buffer.from('1'), sha256(Buffer.from('1'))));
+    await get(blobs, 'files/one');
+    await blobs.list('files/');
+    await blobs.delete('files/one');
+    const large = Buffer.alloc(WHOLE_BYTES_MAX + 1);
+    await put(blobs, 'files/large', large);
+    server.faults.completesWrongly = true;
+    await assert.rejects(put(blobs, 'files/large', large));
+    assert.deepEqual(server.actions(), policyOfGuide());
+  });
 
   it('are kept below the prefix', async () => {
     await put(open(), 'files/one', Buffer.from('1'));
