@@ -4,11 +4,12 @@
  *     node --import=tsx perf/cluster.ts --data PACKAGES --catalog 1000000 [--only NAME,...]
  *     node --import=tsx perf/cluster.ts --catalog-file FILE
  *
- * NAME: `absorb` (bytes of a follower, and its CPU without that of an idle node), `search`
- * (searches on a follower that absorbs), `join` (a new node), `failover` (writes after the leader
- * is killed or cut off), `latency` (of a small write). Nodes, etcd (Debian package `etcd-server`),
- * the object store (a folder, or `versitygw` with its path in `GANNET_VERSITYGW`) and the client
- * share one machine. Linux only. `absorb` counts bytes only with `versitygw`.
+ * NAME: `absorb` (bytes of a follower, and its CPU without that of an idle node, for a bulk load),
+ * `small` (the same for tasks of one document), `search` (searches on a follower that absorbs),
+ * `join` (a new node), `failover` (writes after the leader is killed or cut off), `latency` (of a
+ * small write). Nodes, etcd (Debian package `etcd-server`), the object store (a folder, or
+ * `versitygw` with its path in `GANNET_VERSITYGW`) and the client share one machine. Linux only.
+ * Bytes are counted only with `versitygw`.
  */
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -39,6 +40,7 @@ const PAIRS = 5;
 const SEARCHES_PER_WINDOW = 1500;
 const FAILOVERS = 5;
 const WRITES = 300;
+const SMALL_TASKS = 500;
 const POLL_MS = 5;
 const QUIET_MS = 2000;
 const IDLE_MS = 5000;
@@ -50,7 +52,7 @@ const { values } = parseArgs({
     data: { type: 'string' },
     catalog: { type: 'string', default: '200000' },
     'catalog-file': { type: 'string' },
-    only: { type: 'string', default: 'absorb,search,join,failover,latency' },
+    only: { type: 'string', default: 'absorb,small,search,join,failover,latency' },
   },
 });
 const wanted = values.only.split(',');
@@ -153,19 +155,19 @@ async function idleCpu({ nodes }: Machines): Promise<number[]> {
   return nodes.map(({ pid }, n) => (cpuSeconds(pid) - cpu[n]!) / (IDLE_MS / 1000));
 }
 
-/** The leader indexes the catalogue; the followers do nothing else than absorb it. */
-async function absorb(machines: Machines, { file }: Corpus): Promise<Figures> {
-  const leader = await leaderOf(machines);
-  const followers = machines.nodes.filter((node) => node !== leader);
-  await call(leader, 'POST', '/indexes', { uid: INDEX, primaryKey: 'id' });
-  await call(leader, 'PATCH', `/indexes/${INDEX}/settings`, CATALOGUE_SETTINGS);
+/** What nodes spend on work of the leader that the followers only absorb. */
+async function absorbing(
+  machines: Machines,
+  leader: Node,
+  work: () => Promise<void>,
+): Promise<Figures> {
   await quiet(machines, leader);
   const idle = await idleCpu(machines);
   const cpu = machines.nodes.map(({ pid }) => cpuSeconds(pid));
   const fetched = machines.nodes.map(fetchedBytes);
   const written = writtenBytes(leader.pid);
   const begin = performance.now();
-  await load(leader, file);
+  await work();
   await quiet(machines, leader);
   const seconds = (performance.now() - begin) / 1000;
   const spent = machines.nodes.map(({ pid }, n) => cpuSeconds(pid) - cpu[n]! - idle[n]! * seconds);
@@ -176,7 +178,7 @@ async function absorb(machines: Machines, { file }: Corpus): Promise<Figures> {
     leaderCpuSeconds: of(leader),
     leaderDiskMb: diskMb(leader.data),
   };
-  for (const [n, node] of followers.entries()) {
+  for (const [n, node] of machines.nodes.filter((one) => one !== leader).entries()) {
     figures[`follower${n}CpuSeconds`] = of(node);
     figures[`follower${n}CpuShare`] = of(node) / of(leader);
     const position = machines.nodes.indexOf(node);
@@ -187,6 +189,25 @@ async function absorb(machines: Machines, { file }: Corpus): Promise<Figures> {
   }
   figures['leaderWrittenMb'] = (writtenBytes(leader.pid) - written) / 1e6;
   return figures;
+}
+
+/** The leader indexes the catalogue. */
+async function absorb(machines: Machines, { file }: Corpus): Promise<Figures> {
+  const leader = await leaderOf(machines);
+  await call(leader, 'POST', '/indexes', { uid: INDEX, primaryKey: 'id' });
+  await call(leader, 'PATCH', `/indexes/${INDEX}/settings`, CATALOGUE_SETTINGS);
+  return absorbing(machines, leader, () => load(leader, file));
+}
+
+/** Tasks of one document, one after the other. */
+async function small(machines: Machines): Promise<Figures> {
+  const leader = await leaderOf(machines);
+  return absorbing(machines, leader, async () => {
+    for (let id = 0; id < SMALL_TASKS; id++) {
+      await call(leader, 'POST', '/indexes/small/documents', [{ id, title: `document ${id}` }]);
+      await finished(leader.client);
+    }
+  });
 }
 
 /**
@@ -367,6 +388,7 @@ try {
     if (wanted.includes('search')) print('search', await search(machines, corpus));
     if (wanted.includes('join')) print('join', await joinIn(machines));
   }
+  if (wanted.includes('small')) print('small', await small(machines));
   if (wanted.includes('failover')) print('failover', await failover(machines));
   if (wanted.includes('latency')) print('latency', await latency(machines));
 } finally {
