@@ -26,8 +26,8 @@ export interface LeadershipParts {
   applied(): Sequence;
   /** Whether this node has what a leader needs, besides all records. */
   isEquipped(): boolean;
-  /** Whether another node that runs is fit to lead. */
-  isOtherFit(): Promise<boolean>;
+  /** Whether another node that runs is fit to lead, or has applied more. */
+  isOtherBetter(): Promise<boolean>;
   /** Shows this node to the others. False: another process has its name. */
   announce(lease: Lease): Promise<boolean>;
   /** @param asked time before the state was read, by the clock of the runtime */
@@ -182,16 +182,17 @@ export class Leadership {
 
   /**
    * A node that has to catch up, that lacks the object store, that is drained, or that has resigned
-   * leads only where no other node is fit. One that needs a checkpoint to catch up does not lead.
+   * leads only where no other node is fit, and none has applied more: what it lacks only that one
+   * may have. One that needs a checkpoint to catch up does not lead.
    */
   async #mayLead({ head, settings, successor }: LogState): Promise<boolean> {
-    const { runtime, leaseMs, applied, isOtherFit, node } = this.#parts;
+    const { runtime, leaseMs, applied, isOtherBetter, node } = this.#parts;
     const now = runtime.elapsed();
     this.#leaderlessSince ??= now;
     if (applied() + 1 < settings.floor) return false;
     if (successor !== null && successor !== node) return false;
     if (this.isFit(head)) return true;
-    return now - this.#leaderlessSince > leaseMs && !(await isOtherFit());
+    return now - this.#leaderlessSince > leaseMs && !(await isOtherBetter());
   }
 
   #follow({ leader, head }: LogState, lease: Lease): void {

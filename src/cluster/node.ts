@@ -216,7 +216,7 @@ export class ClusterNode {
       signal,
       applied: () => replica.applied,
       isEquipped: () => this.#storeWatch.fault === null && !this.#isDrained,
-      isOtherFit: () => this.#isOtherFit(),
+      isOtherBetter: async () => (await this.#isOtherFit()) || (await this.#isOtherAhead()),
       announce: (lease) => this.#announce(lease),
       onState: (state, asked) => this.#see(state, asked),
       onTerm: (term) => void this.#lead(term),
@@ -704,6 +704,12 @@ export class ClusterNode {
       ({ name, isFit }) =>
         isFit && name !== this.#options.name && (successor === null || successor === name),
     );
+  }
+
+  /** Whether a node that runs has applied more than this one. */
+  async #isOtherAhead(): Promise<boolean> {
+    const { running } = await this.#parts.log.members();
+    return running.some(({ applied }) => applied > this.applied);
   }
 
   /** Whether another node is to lead. */

@@ -509,6 +509,25 @@ describe('A node of a cluster', () => {
     assert.equal(again.node.isDrained, false);
   });
 
+  it('that is behind does not lead while one that is not fit has more: only that one may mend', async () => {
+    const { leader, followers } = await three();
+    const [behind, dead] = followers;
+    cluster.kill(dead);
+    behind.host.blobsCutUntil = Infinity;
+    const [file] = await cluster.run(leader.node.upload([localFile('f')]));
+    await cluster.run(leader.node.commit(() => proposal('one', [file!])));
+    cluster.objects.set(file!.blob, damagedCopy(cluster.objects.get(file!.blob)!));
+    leader.host.blobsCutUntil = Infinity;
+    behind.host.blobsCutUntil = 0;
+    for (let n = 0; n < 8; n++) {
+      await cluster.wait(8000);
+      cluster.log.revoke(cluster.log.state.leader!.lease);
+      await cluster.until(() => cluster.log.state.leader !== null);
+      assert.equal(cluster.log.state.leader!.node, leader.host.name, `election ${n}`);
+    }
+    assert.equal(behind.node.applied, 0);
+  });
+
   it('stops after the commits under way, and another node leads at once', async () => {
     const { leader, all } = await three();
     const committing = leader.node.commit(() => proposal('one'));
