@@ -235,7 +235,7 @@ describe('Search rules on the page, in a browser', () => {
       assert.equal(conditions.time.end, '2990-01-01T18:04:00.000Z');
       // By the keyboard.
       await menuOf(second!).press('Enter');
-      await page.keyboard.press('Tab');
+      await page.keyboard.press('ArrowDown');
       await page.keyboard.press('Enter');
       await panel().getByText('Arranged, not saved').waitFor();
       await panel().getByRole('button', { name: 'Discard' }).click();

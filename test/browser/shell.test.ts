@@ -46,6 +46,10 @@ describe('What surrounds the views, in a browser', () => {
       await page.getByRole('button', { name: 'Go to …' }).click();
       await field.press('Escape');
       await field.waitFor({ state: 'detached' });
+      await page.keyboard.press('?');
+      await page.getByRole('dialog', { name: 'Keys' }).getByText('shows this list').waitFor();
+      await page.keyboard.press('Escape');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
     });
   });
 

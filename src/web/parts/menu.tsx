@@ -1,4 +1,4 @@
-import type { ComponentChildren, RefObject } from 'preact';
+import type { ComponentChildren, RefObject, TargetedKeyboardEvent } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 interface Props {
@@ -22,13 +22,30 @@ export function Menu({ title, chooses = false, children }: Props): JSX.Element {
   };
   useDismissal(element, open, close);
   return (
-    <details ref={element} class="menu" onToggle={(event) => setOpen(event.currentTarget.open)}>
+    <details
+      ref={element}
+      class="menu"
+      onKeyDown={step}
+      onToggle={(event) => setOpen(event.currentTarget.open)}
+    >
       <summary class="button">{title}</summary>
       <div class={chooses ? 'card choices' : 'card'} onClick={chooses ? close : undefined}>
         {children}
       </div>
     </details>
   );
+}
+
+/** Arrow keys go through what can be chosen in an open menu. */
+function step(event: TargetedKeyboardEvent<HTMLElement>): void {
+  const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  const menu = event.currentTarget;
+  const choices = [...menu.querySelectorAll<HTMLElement>('.choices button')];
+  if (by === undefined || choices.length === 0 || !menu.hasAttribute('open')) return;
+  event.preventDefault();
+  const at = choices.indexOf(document.activeElement as HTMLElement);
+  const next = at < 0 && by < 0 ? choices.length - 1 : at + by;
+  choices[(next + choices.length) % choices.length]!.focus();
 }
 
 /** Closes what is open at a click elsewhere or Escape. */

@@ -5,7 +5,8 @@ import { VIEWS } from '../views.tsx';
 import { IndexesProvider } from './indexes-context.tsx';
 import { Palette } from './palette.tsx';
 import { Sidebar } from './sidebar.tsx';
-import { isSlash } from './slash.ts';
+import { KeysHelp } from './keys-help.tsx';
+import { isCommand, isSlash } from './slash.ts';
 import { Toasts } from './toasts.tsx';
 
 /** What surrounds each view: the side bar, the heading, the command palette, the toasts. */
@@ -13,6 +14,7 @@ export function Frame({ onLeave }: { onLeave(): void }): JSX.Element {
   const { rights } = useSession();
   const address = useAddress();
   const [finding, setFinding] = useState(false);
+  const [helping, setHelping] = useState(false);
   const views = VIEWS.filter((one) => one.rights.some((right) => rights.has(right)));
   const view = views.find(({ name }) => name === address.view) ?? views[0]!;
   useEffect(() => {
@@ -20,6 +22,7 @@ export function Frame({ onLeave }: { onLeave(): void }): JSX.Element {
   }, [view]);
   useEffect(() => {
     const pressed = (event: KeyboardEvent): void => {
+      if (isCommand(event, '?')) setHelping(true);
       const isK = event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey);
       // The search view has a field of its own for the slash.
       if (!isK && !(isSlash(event) && view.name !== 'search')) return;
@@ -45,6 +48,7 @@ export function Frame({ onLeave }: { onLeave(): void }): JSX.Element {
         </main>
       </div>
       <Toasts />
+      {helping ? <KeysHelp onClose={() => setHelping(false)} /> : null}
       {finding ? <Palette views={views} onClose={() => setFinding(false)} /> : null}
     </IndexesProvider>
   );

@@ -2,7 +2,15 @@
 const TYPED_INTO = 'input:not([type=checkbox], [type=range]), textarea, select, dialog';
 
 /** Whether the slash was pressed as a command, and not as text. */
-export function isSlash({ key, target, ctrlKey, metaKey, altKey }: KeyboardEvent): boolean {
-  if (key !== '/' || ctrlKey || metaKey || altKey) return false;
+export function isSlash(event: KeyboardEvent): boolean {
+  return isCommand(event, '/');
+}
+
+/** Whether a key was pressed as a command, and not as text. */
+export function isCommand(
+  { key, target, ctrlKey, metaKey, altKey }: KeyboardEvent,
+  command: string,
+): boolean {
+  if (key !== command || ctrlKey || metaKey || altKey) return false;
   return !(target instanceof Element) || target.closest(TYPED_INTO) === null;
 }
