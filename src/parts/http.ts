@@ -240,6 +240,9 @@ export interface HttpDeps {
   analytics: Analytics | null;
 }
 
+/** The services that searches of every thread ask. */
+type Asking = Pick<ThreadsSetup, 'embed' | 'rerank'>;
+
 /** Listens. Requests are refused until `phase` is `ready`. */
 export async function open(
   config: Config,
@@ -247,8 +250,13 @@ export async function open(
 ): Promise<Part & { http: HttpServer; phase: Phase; dependencies: Dependencies }> {
   const phase = new Phase();
   const memory = deps.library === null ? null : sharedMemory(config);
-  const parts = dependencies(config, deps, memory, phase);
-  const threads = memory === null ? null : threadsSetup(config, memory, parts, deps);
+  const { registry } = deps.tasks.system;
+  const asking = {
+    embed: queryEmbedding(registry, deps.embedding),
+    rerank: reranking(registry, deps.rerankers, deps.logs.of('search')),
+  };
+  const parts = dependencies(config, deps, asking, memory, phase);
+  const threads = memory === null ? null : threadsSetup(config, memory, parts, deps, asking);
   const http = await startHttp(parts, {
     ...(threads !== null && { threads }),
     host: config.host,
@@ -292,11 +300,12 @@ export function socketLibrary({ tls, transport }: HttpConfig): HttpOptions['libr
 function dependencies(
   config: Config,
   deps: HttpDeps,
+  asking: Asking,
   memory: SharedMemory | null,
   phase: Phase,
 ): Dependencies {
-  const { native, version, logs, responseBuffers, outbound, embedding, renders } = deps;
-  const { tracer, audit, rerankers, cluster, analytics } = deps;
+  const { native, version, logs, responseBuffers, outbound, renders } = deps;
+  const { tracer, audit, cluster, analytics } = deps;
   const { system, stores, scripts, replication, background, processMark } = deps.tasks;
   const { queue, searchRules, aliases, branches, network } = system;
   const { keys, features, webhooks, chats, dumps } = stores;
@@ -305,7 +314,7 @@ function dependencies(
   );
   const observer = searchObserver(metrics);
   const more = { features, memory, logs, outbound, observer };
-  const search = { native, embedding, rerankers, system, ...more };
+  const search = { native, ...asking, system, ...more };
   return {
     phase,
     version,
@@ -364,7 +373,8 @@ function threadsSetup(
   config: Config,
   memory: SharedMemory,
   { phase, logs, processMark, services }: Dependencies,
-  { tasks: { system }, embedding, rerankers, tracer }: HttpDeps,
+  { tasks: { system }, tracer }: HttpDeps,
+  asking: Asking,
 ): ThreadsSetup {
   const { masterKey, previousMasterKey, rateLimit, limits, slowSearchMs, tls, analytics } = config;
   const { registry, aliases, searchRules } = system;
@@ -385,8 +395,7 @@ function threadsSetup(
       isMeasuring: config.metricsAddress !== null,
     },
     mirrored: { keys, features, aliases, searchRules, registry, phase, logs },
-    embed: queryEmbedding(registry, embedding),
-    rerank: reranking(registry, rerankers, logs.of('search')),
+    ...asking,
   };
 }
 

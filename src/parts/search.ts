@@ -6,8 +6,6 @@ import { systemClock } from '../base/clock.ts';
 import type { FeatureSet } from '../contract/features.ts';
 import type { RequestLimits } from '../contract/limits.ts';
 import type { SettingsObject } from '../contract/settings.ts';
-import type { EmbeddingService } from '../embedding/embedding-service.ts';
-import type { RerankerService } from '../embedding/reranker-service.ts';
 import type { NativeAddon } from '../engine/native.ts';
 import { ResponseMerger } from '../engine/response-merger.ts';
 import type { Services } from '../http/services.ts';
@@ -21,11 +19,9 @@ import { ForeignDocuments } from '../search/foreign-documents.ts';
 import { Documents, Indexes } from '../search/index-service.ts';
 import { NetworkDocuments } from '../search/network-documents.ts';
 import { LocalPermits, type PermitLimits } from '../search/permits.ts';
-import { queryEmbedding } from '../search/query-embedding.ts';
 import { type SearchObserver, SearchReport } from '../search/report.ts';
-import { reranking } from '../search/reranking.ts';
 import { currentPins } from '../search/rules-in-force.ts';
-import { LocalSearch } from '../search/run/local.ts';
+import { type EmbedQuery, LocalSearch, type RerankHits } from '../search/run/local.ts';
 import { NetworkSearch } from '../search/run/network.ts';
 import { SearchQueue } from '../search/search-queue.ts';
 import type { FeatureStore } from '../store/feature-store.ts';
@@ -73,8 +69,8 @@ export function configure({ values }: GivenOptions<typeof OPTIONS>) {
 /** The parts that it uses. */
 interface SearchDeps {
   native: NativeAddon;
-  embedding: EmbeddingService;
-  rerankers: RerankerService;
+  embed: EmbedQuery;
+  rerank: RerankHits;
   system: TaskSystem;
   features: FeatureStore;
   /** null: there are no HTTP threads. */
@@ -90,7 +86,7 @@ interface SearchDeps {
  */
 export function open(
   config: SearchConfig & OutboundConfig & { limits: RequestLimits },
-  { native, embedding, rerankers, system, features, memory, ...others }: SearchDeps,
+  { native, embed, rerank, system, features, memory, ...others }: SearchDeps,
 ): Pick<Services, 'indexes' | 'search' | 'networkDocuments' | 'foreign'> {
   const { logs, outbound, observer } = others;
   const { store, registry, searchRules, aliases, branches, network } = system;
@@ -120,13 +116,11 @@ export function open(
       native.checkFilter(JSON.stringify(filter), enabled().containsFilter, enabled().multimodal),
     fetch: (uid, request, reader) => documents.fetch(uid, request, reader),
   });
-  const embed = queryEmbedding(registry, embedding);
   const more = {
     ...limits,
     queriesAtOnce,
     ...(memory !== null && { degraded: new Int32Array(memory.degraded) }),
   };
-  const rerank = reranking(registry, rerankers, logs.of('search'));
   const local = new LocalSearch(registry, queue, enabled, embed, more, rerank);
   const merger = new ResponseMerger(native);
   const elsewhere = { fanOut, documents: networkDocuments, settings, limits, merger };
