@@ -5,13 +5,6 @@
  */
 import type { CancelSignal } from '../base/cancel-signal.ts';
 import type { FetchRequest } from '../contract/documents.ts';
-import type {
-  FacetSearchRequest,
-  Federation,
-  MultiSearchQuery,
-  SearchRequest,
-  SimilarRequest,
-} from '../contract/search.ts';
 import type { SettingsObject } from '../contract/settings.ts';
 import type {
   IndexVisibility,
@@ -32,10 +25,9 @@ import type {
   TaskView,
 } from '../contract/responses.ts';
 import type { SearchedSettings } from '../engine/searched-index.ts';
+import type { SearchPipeline } from '../search/execute.ts';
 import type { Reader } from '../search/index-service.ts';
-import type { SearchResponse } from '../search/response.ts';
 import type { SearchCaller } from '../search/caller.ts';
-import type { SearchLoad } from '../search/run/local.ts';
 import type { FeatureStore } from '../store/feature-store.ts';
 import type { KeyStore } from '../store/key-store.ts';
 import type { TaskChange } from '../store/task-store.ts';
@@ -46,7 +38,8 @@ export interface ReadServices {
     get(uid: string): object | undefined;
     settings(uid: string): Pick<SearchedSettings, 'embedders'> | undefined;
   };
-  readonly search: SearchService;
+  /** The implementation enforces what the caller may see. */
+  readonly search: Pick<SearchPipeline, 'execute' | 'load'>;
   /** Documents of the whole network. */
   readonly networkDocuments: NetworkDocumentService;
   readonly foreign: ForeignFilters;
@@ -171,33 +164,4 @@ export interface NetworkDocumentService {
     params: { fields: string[] | null; retrieveVectors: boolean },
     signal: CancelSignal,
   ): Promise<Buffer | null>;
-}
-
-export interface SearchService {
-  /**
-   * Each resolves to the finished response body and its metadata. `params` is validated; the
-   * implementation enforces what the caller may see.
-   * @param hidesOrigin hits of a search of the whole network do not name the server they are from
-   */
-  search(
-    uid: string,
-    params: SearchRequest,
-    caller: SearchCaller,
-    hidesOrigin?: boolean,
-  ): Promise<SearchResponse>;
-  /** The queries of a multi-search, each with its own response. */
-  separate(queries: readonly MultiSearchQuery[], caller: SearchCaller): Promise<SearchResponse[]>;
-  /** The queries of a multi-search, merged into one list. */
-  federated(
-    queries: readonly MultiSearchQuery[],
-    federation: Federation,
-    caller: SearchCaller,
-  ): Promise<SearchResponse>;
-  facetSearch(
-    uid: string,
-    params: FacetSearchRequest,
-    caller: SearchCaller,
-  ): Promise<SearchResponse>;
-  similar(uid: string, params: SimilarRequest, caller: SearchCaller): Promise<SearchResponse>;
-  load(): SearchLoad;
 }

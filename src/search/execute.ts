@@ -5,10 +5,11 @@
  *    indexes become ids (`foreign-filter.ts`); groups get their defaults (`groups.ts`);
  * 2. pin: rules of the instance put documents at fixed positions (`rules-in-force.ts`);
  * 3. run: here (`run/local.ts`) or on several servers (`run/network.ts`). A run embeds its query
- *    (`query-embedding.ts`) once it turns out to need a vector;
- *    The reranker orders its first documents again (`reranked.ts`);
- * 4. hydrate: hits get the documents that they refer to (`foreign-documents.ts`);
- * 5. write: until here the engine holds a response that later stages change (`Page`). It shows the
+ *    (`query-embedding.ts`) once it turns out to need a vector, and the engine makes its groups;
+ * 4. rerank: still within the run of one index, its first documents are ordered again
+ *    (`reranked.ts`);
+ * 5. attach: hits get the documents that they refer to (`foreign-documents.ts`);
+ * 6. write: until here the engine holds a response that later stages change (`Page`). It shows the
  *    time of each stage (`performance-details.ts`); the log has slow searches (`report.ts`).
  *
  * Every search goes through here: so none evades the tenant's rule.
@@ -47,6 +48,25 @@ export interface SearchParts {
   settings: (indexUid: string) => Pick<SettingsObject, 'displayedAttributes'> | undefined;
 }
 
+/** What to search. */
+export type Search =
+  | {
+      kind: 'search';
+      uid: string;
+      params: SearchRequest;
+      /** Hits of a search of the whole network do not name the server they are from. */
+      hidesOrigin?: boolean;
+    }
+  | { kind: 'facet-search'; uid: string; params: FacetSearchRequest }
+  | { kind: 'similar'; uid: string; params: SimilarRequest }
+  /** The queries of a multi-search, merged into one list. */
+  | { kind: 'federated'; queries: readonly MultiSearchQuery[]; federation: Federation }
+  /** The same, each with its own response. */
+  | { kind: 'separate'; queries: readonly MultiSearchQuery[] };
+
+type Of<K extends Search['kind']> = Extract<Search, { kind: K }>;
+type OneResponse = Exclude<Search, Of<'separate'>>;
+
 /** The part of a query that the stages use. */
 interface Query extends Groupable {
   q?: string | null;
@@ -64,16 +84,13 @@ interface Job<T extends Query> {
   kind: 'search' | 'multi-search' | 'facet-search' | 'similar';
   /** Describes its requests for the log. */
   describe: (requests: readonly T[]) => object;
-  caller: SearchCaller;
   queries: readonly Asked<T>[];
-  /** Errors contain the position of their query. */
-  isMulti?: boolean;
   federation?: Federation;
   isPinned?: boolean;
   /** Its responses have hits that refer to documents of other indexes. */
   isHydrated?: boolean;
   /** Whether performance details are shown, by response. */
-  shown: readonly boolean[];
+  shown?: readonly boolean[];
   /** @param keepsPage responses are changed before they are written */
   run: (queries: readonly T[], keepsPage: boolean) => Promise<SearchResponse[]>;
 }
@@ -88,65 +105,26 @@ export class SearchPipeline {
     this.#parts = parts;
   }
 
-  /**
-   * @param hidesOrigin hits of a search of the whole network do not name the server they are from
-   */
-  search(
-    uid: string,
-    given: SearchRequest,
-    caller: SearchCaller,
-    hidesOrigin = false,
-  ): Promise<SearchResponse> {
-    const { local, network } = this.#parts;
-    return this.#one({
-      ...{ kind: 'search', describe: ([request]) => askedOf(uid, request!), caller },
-      ...{ queries: [{ uid, params: given }], isPinned: true, isHydrated: true },
-      shown: [given.showPerformanceDetails === true],
-      run: async ([query], keepsPage) => [
-        query!.useNetwork === true
-          ? await network.search(uid, query!, caller, { hidesOrigin, keepsPage })
-          : await local.search(uid, query!, caller, { keepsPage }),
-      ],
-    });
+  /** Each response with its metadata; the engine has written the bodies. */
+  execute(search: OneResponse, caller: SearchCaller): Promise<[SearchResponse]>;
+  execute(search: Search, caller: SearchCaller): Promise<SearchResponse[]>;
+  async execute(search: Search, caller: SearchCaller): Promise<SearchResponse[]> {
+    switch (search.kind) {
+      case 'search':
+        return this.#run(this.#ofIndex(search, caller), caller);
+      case 'separate':
+        return this.#run(this.#separate(search, caller), caller);
+      case 'federated':
+        return this.#run(this.#federated(search, caller), caller);
+      case 'facet-search':
+        return this.#run(this.#ofFacet(search, caller), caller);
+      case 'similar':
+        return this.#run(this.#similar(search, caller), caller);
+    }
   }
 
-  /** The queries of a multi-search, each with its own response. */
-  separate(queries: readonly MultiSearchQuery[], caller: SearchCaller): Promise<SearchResponse[]> {
-    const { local, network } = this.#parts;
-    const isNetwork = queries.some(({ useNetwork }) => useNetwork === true);
-    return this.#execute({
-      ...{ kind: 'multi-search', describe: () => askedOfMany(queries, false), caller },
-      ...{ queries: queries.map(askedQuery), isMulti: true, isPinned: true, isHydrated: true },
-      shown: queries.map(({ showPerformanceDetails }) => showPerformanceDetails === true),
-      run: (resolved, keepsPage) =>
-        (isNetwork ? network : local).separate(resolved, caller, { keepsPage }),
-    });
-  }
-
-  /** The queries of a multi-search, merged into one list. */
-  async federated(
-    queries: readonly MultiSearchQuery[],
-    given: Federation,
-    caller: SearchCaller,
-  ): Promise<SearchResponse> {
-    const { local, network } = this.#parts;
-    const uids = queries.map(({ indexUid }) => indexUid);
-    const { networkGroups } = given;
-    if (isGiven(networkGroups)) this.#checkDisplayed(uids, networkGroups.attribute);
-    const { groupBy, ...plain } = this.#grouped(uids, given);
-    const isGrouped = isGiven(groupBy);
-    const federation = isGrouped ? { ...plain, ...bestHits(groupBy), groupBy } : plain;
-    const isNetwork = asksOthers(queries) || network.isAskedBy(caller);
-    return this.#one({
-      ...{ kind: 'multi-search', describe: () => askedOfMany(queries, true), caller, federation },
-      ...{ queries: queries.map(askedQuery), isMulti: true },
-      // Groups, and a list to be merged with those of other servers, have no fixed positions.
-      ...{ isPinned: !isGrouped && !asksOthers(queries), isHydrated: !isGrouped },
-      shown: [given.showPerformanceDetails === true],
-      run: async (resolved, keepsPage) => [
-        await (isNetwork ? network : local).federated(resolved, federation, caller, { keepsPage }),
-      ],
-    });
+  load(): SearchLoad {
+    return this.#parts.local.load();
   }
 
   /**
@@ -166,70 +144,29 @@ export class SearchPipeline {
     }
   }
 
-  facetSearch(
-    uid: string,
-    params: FacetSearchRequest,
-    caller: SearchCaller,
-  ): Promise<SearchResponse> {
-    const { local, network } = this.#parts;
-    return this.#one<FacetSearchRequest>({
-      ...{ kind: 'facet-search', describe: ([request]) => askedOfFacet(uid, request!), caller },
-      ...{ queries: [{ uid, params }], shown: [false] },
-      run: async ([query]) => [
-        query!.useNetwork === true
-          ? await network.facetSearch(uid, query!, caller)
-          : await local.facetSearch(uid, query!, caller, {
-              forMerging: network.isAskedBy(caller),
-            }),
-      ],
-    });
-  }
-
-  similar(uid: string, given: SimilarRequest, caller: SearchCaller): Promise<SearchResponse> {
-    const { local, network } = this.#parts;
-    const describe = ([request]: readonly Query[]): object => ({
-      ...{ index: uid, limit: given.limit },
-      filtered: (request!.filter ?? null) !== null,
-    });
-    return this.#one({
-      ...{ kind: 'similar', describe, caller, queries: [{ uid, params: given }] },
-      shown: [given.showPerformanceDetails === true],
-      run: async ([query], keepsPage) => [
-        await (query!.useNetwork === true ? network : local).similar(uid, query!, caller, {
-          keepsPage,
-        }),
-      ],
-    });
-  }
-
-  load(): SearchLoad {
-    return this.#parts.local.load();
-  }
-
-  async #one<T extends Query>(job: Job<T>): Promise<SearchResponse> {
-    const [response] = await this.#execute(job);
-    return response!;
-  }
-
-  #execute<T extends Query>(job: Job<T>): Promise<SearchResponse[]> {
-    const { report } = this.#parts;
+  #run<T extends Query>(job: Job<T>, caller: SearchCaller): Promise<SearchResponse[]> {
+    const { report, foreign, local } = this.#parts;
+    const { shown = [] } = job;
     const uids = job.queries.map(({ uid }) => uid);
     let queries = job.queries.map(({ params }) => params);
     const describe = (): object => job.describe(queries);
     const kind = { kind: job.kind, order: orderOf(job) };
-    return report.watched(kind, job.caller, describe, async () => {
-      const steps = new Steps(job.shown.includes(true));
-      queries = await steps.time('resolve', () => this.#resolve(job, uids));
-      const isHydrated = job.isHydrated === true && this.#parts.foreign.needsHits(uids);
-      const keepsPage = isHydrated || job.shown.includes(true);
+    return report.watched(kind, caller, describe, async () => {
+      const steps = new Steps(shown.includes(true));
+      queries = await steps.time('resolve', () => this.#resolve(job, uids, caller));
+      const isHydrated = job.isHydrated === true && foreign.needsHits(uids);
+      const keepsPage = isHydrated || shown.includes(true);
       const responses = await steps.time('run', () => job.run(queries, keepsPage));
       if (responses.every(({ page }) => page === undefined)) return responses;
       try {
+        // A response per query, or one for all of them.
+        const isSeparate = responses.length === uids.length && uids.length > 1;
+        const indexes = isSeparate ? uids.map((uid) => [uid]) : [uids];
         await steps.time('hydrate', () =>
-          isHydrated ? this.#hydrate(job, uids, responses) : Promise.resolve(),
+          isHydrated ? foreign.hydrate(responses, indexes, caller) : Promise.resolve(),
         );
-        const details = (n: number): string => (job.shown[n] === true ? steps.member : '');
-        return await this.#parts.local.written(responses, details);
+        const details = (n: number): string => (shown[n] === true ? steps.member : '');
+        return await local.written(responses, details);
       } finally {
         for (const { page } of responses) page?.drop();
       }
@@ -238,10 +175,12 @@ export class SearchPipeline {
 
   /** The requests in the form in which they are run. */
   async #resolve<T extends Query>(
-    { caller, queries, federation, isMulti = false, isPinned = false }: Job<T>,
+    { kind, queries, federation, isPinned = false }: Job<T>,
     uids: readonly string[],
+    caller: SearchCaller,
   ): Promise<T[]> {
     const { foreign } = this.#parts;
+    const isMulti = kind === 'multi-search';
     if (isMulti) checkAccess(uids, federation, caller.access);
     const resolved: T[] = [];
     for (const [n, { uid, params }] of queries.entries()) {
@@ -252,6 +191,7 @@ export class SearchPipeline {
           : allowed;
         resolved.push(isPinned ? this.#pinned(uid, plain, allowed, caller) : plain);
       } catch (error) {
+        // Errors contain the position of their query.
         throw isMulti ? ofQuery(error, n) : error;
       }
     }
@@ -273,18 +213,95 @@ export class SearchPipeline {
     return pins.length === 0 ? query : { ...query, pins };
   }
 
-  /** A response per query, or one for all of them. */
-  #hydrate<T extends Query>(
-    { caller, queries }: Job<T>,
-    uids: readonly string[],
-    responses: readonly SearchResponse[],
-  ): Promise<void> {
-    const isSeparate = responses.length === queries.length && queries.length > 1;
-    return this.#parts.foreign.hydrate(
-      responses,
-      isSeparate ? uids.map((uid) => [uid]) : [uids],
-      caller,
-    );
+  #ofIndex({ uid, params, hidesOrigin = false }: Of<'search'>, caller: SearchCaller) {
+    const { local, network } = this.#parts;
+    return job<SearchRequest>({
+      kind: 'search',
+      describe: ([request]) => askedOf(uid, request!),
+      queries: [{ uid, params }],
+      isPinned: true,
+      isHydrated: true,
+      shown: [params.showPerformanceDetails === true],
+      run: async ([query], keepsPage) => [
+        query!.useNetwork === true
+          ? await network.search(uid, query!, caller, { hidesOrigin, keepsPage })
+          : await local.search(uid, query!, caller, { keepsPage }),
+      ],
+    });
+  }
+
+  #separate({ queries }: Of<'separate'>, caller: SearchCaller) {
+    const { local, network } = this.#parts;
+    const isNetwork = queries.some(({ useNetwork }) => useNetwork === true);
+    return job<MultiSearchQuery>({
+      kind: 'multi-search',
+      describe: () => askedOfMany(queries, false),
+      queries: queries.map(askedQuery),
+      isPinned: true,
+      isHydrated: true,
+      shown: queries.map(({ showPerformanceDetails }) => showPerformanceDetails === true),
+      run: (resolved, keepsPage) =>
+        (isNetwork ? network : local).separate(resolved, caller, { keepsPage }),
+    });
+  }
+
+  #federated({ queries, federation: given }: Of<'federated'>, caller: SearchCaller) {
+    const { local, network } = this.#parts;
+    const uids = queries.map(({ indexUid }) => indexUid);
+    const { networkGroups } = given;
+    if (isGiven(networkGroups)) this.#checkDisplayed(uids, networkGroups.attribute);
+    const { groupBy, ...plain } = this.#grouped(uids, given);
+    const isGrouped = isGiven(groupBy);
+    const federation = isGrouped ? { ...plain, ...bestHits(groupBy), groupBy } : plain;
+    const isNetwork = asksOthers(queries) || network.isAskedBy(caller);
+    return job<MultiSearchQuery>({
+      kind: 'multi-search',
+      describe: () => askedOfMany(queries, true),
+      federation,
+      queries: queries.map(askedQuery),
+      // Groups, and a list to be merged with those of other servers, have no fixed positions.
+      isPinned: !isGrouped && !asksOthers(queries),
+      isHydrated: !isGrouped,
+      shown: [given.showPerformanceDetails === true],
+      run: async (resolved, keepsPage) => [
+        await (isNetwork ? network : local).federated(resolved, federation, caller, { keepsPage }),
+      ],
+    });
+  }
+
+  #ofFacet({ uid, params }: Of<'facet-search'>, caller: SearchCaller) {
+    const { local, network } = this.#parts;
+    return job<FacetSearchRequest>({
+      kind: 'facet-search',
+      describe: ([request]) => askedOfFacet(uid, request!),
+      queries: [{ uid, params }],
+      run: async ([query]) => [
+        query!.useNetwork === true
+          ? await network.facetSearch(uid, query!, caller)
+          : await local.facetSearch(uid, query!, caller, {
+              forMerging: network.isAskedBy(caller),
+            }),
+      ],
+    });
+  }
+
+  #similar({ uid, params }: Of<'similar'>, caller: SearchCaller) {
+    const { local, network } = this.#parts;
+    return job<SimilarRequest>({
+      kind: 'similar',
+      describe: ([{ filter } = {}]: readonly Query[]) => ({
+        index: uid,
+        limit: params.limit,
+        filtered: (filter ?? null) !== null,
+      }),
+      queries: [{ uid, params }],
+      shown: [params.showPerformanceDetails === true],
+      run: async ([query], keepsPage) => [
+        await (query!.useNetwork === true ? network : local).similar(uid, query!, caller, {
+          keepsPage,
+        }),
+      ],
+    });
   }
 }
 
@@ -294,6 +311,9 @@ function orderOf({ kind, queries }: Pick<Job<Query>, 'kind' | 'queries'>): Searc
   const orders = queries.map(({ params }) => searchKind(params as VectorRequest));
   return ORDERS.find((order) => orders.includes(order)) ?? 'words';
 }
+
+/** Checks the type of a literal. */
+const job = <T extends Query>(of: Job<T>): Job<T> => of;
 
 function askedQuery(query: MultiSearchQuery): Asked<MultiSearchQuery> {
   return { uid: query.indexUid, params: query };

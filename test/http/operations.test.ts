@@ -71,7 +71,7 @@ describe('Operations', () => {
   });
 
   it('ask a client to come back when the search queue is full', async () => {
-    server.services.search.search = () =>
+    server.services.local.search = () =>
       Promise.reject(new ApiError('too_many_search_requests', 'the queue of 1000 is full'));
     const response = await server.call('POST', '/indexes/movies/search', { body: {} });
     assert.equal(response.status, 503);
@@ -80,7 +80,7 @@ describe('Operations', () => {
   });
 
   it('report an unexpected failure as internal and go on', async () => {
-    server.services.search.search = () => {
+    server.services.local.search = () => {
       throw new TypeError('bug');
     };
     const response = await server.call('POST', '/indexes/movies/search', { body: {} });
@@ -113,7 +113,7 @@ describe('Operations', () => {
   it('stop: running requests are finished, new connections refused', async () => {
     let release: (response: SearchResponse) => void = () => {};
     const started = new Promise<void>((resolve) => {
-      server.services.search.search = () => {
+      server.services.local.search = () => {
         resolve();
         return new Promise((response) => (release = response));
       };

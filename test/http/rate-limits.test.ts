@@ -120,7 +120,7 @@ for (const transport of ['fastest', 'node'] as const) {
       const { key } = await newKey({ concurrentSearches: 3 });
       let release = (): void => {};
       const begun = new Promise<void>((begin) => {
-        server.services.search.separate = (queries, { meter }) =>
+        server.services.local.separate = (queries, { meter }) =>
           metered(meter, queries.length, () => {
             begin();
             return new Promise((resolve) => {
@@ -142,7 +142,7 @@ for (const transport of ['fastest', 'node'] as const) {
       const { key } = await newKey({ concurrentSearches: 2 });
       const held: (() => void)[] = [];
       let begun = (): void => {};
-      server.services.search.search = () =>
+      server.services.local.search = () =>
         new Promise((resolve) => {
           held.push(() => resolve(nothing));
           begun();
@@ -173,7 +173,7 @@ for (const transport of ['fastest', 'node'] as const) {
       assert.equal((await missing()).status, 404);
       assert.equal((await missing()).status, 404);
       const clientLeft = new Promise<void>((resolve) => {
-        server.services.search.search = (_, __, { signal }) =>
+        server.services.local.search = (_, __, { signal }) =>
           new Promise((_done, failed) => {
             abort.abort();
             signal.onAbort(() => {
@@ -190,7 +190,7 @@ for (const transport of ['fastest', 'node'] as const) {
         signal: abort.signal,
       }).catch(() => {});
       await clientLeft;
-      server.services.search.search = () => Promise.resolve(nothing);
+      server.services.local.search = () => Promise.resolve(nothing);
       assert.equal((await search(key)).status, 200);
     });
 

@@ -50,7 +50,7 @@ for (const transport of ['fastest', 'node'] as const) {
       pool = new BufferPool();
       test = await startTestServer({ masterKey: null, transport, responseBuffers: pool });
       test.services.addIndex('a');
-      test.services.search.search = async (_, { q }) => {
+      test.services.local.search = async (_, { q }) => {
         const body = bodyOf(q!);
         // Like an engine: results come a little later, several at once.
         await new Promise((resolve) => setImmediate(resolve));

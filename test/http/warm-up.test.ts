@@ -38,8 +38,8 @@ for (const transport of ['fastest', 'node'] as const) {
       const features = () => services.features.get();
       const queue = new SearchQueue({ permits: 2, waitingMax: 10, waitMsMax: 1000 });
       const search = new LocalSearch(registry, queue, features, embedNothing);
-      services.search.search = (uid, params, caller) => search.search(uid, params, caller);
-      services.search.separate = search.separate.bind(search);
+      services.local.search = search.search.bind(search);
+      services.local.separate = search.separate.bind(search);
       const documents = new Documents(registry, queue, features);
       const indexes = new Indexes(registry, documents, () => ({ diskBytes: 0, usedBytes: 0 }));
       services.indexes.list = indexes.list.bind(indexes);

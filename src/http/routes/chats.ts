@@ -308,7 +308,9 @@ function chatServicesOf(server: Dependencies): ChatServices {
         includeMetadata: false,
         proxied: false,
       };
-      return (await services.search.search(uid, request, caller, true)).bytes;
+      const asked = { kind: 'search', uid, params: request, hidesOrigin: true } as const;
+      const [{ bytes }] = await services.search.execute(asked, caller);
+      return bytes;
     },
     documents: async (uid, ids, { holder, signal }) => {
       const all = { offset: 0, limit: ids.length, fields: null, filter: null, sort: null };

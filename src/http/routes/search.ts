@@ -212,7 +212,8 @@ async function searchOne(
   await checkSearch(uid, request, server);
   const recorded = recordingOf(recorderOf(server), context, uid, request);
   const startedAt = recorded === null ? 0 : performance.now();
-  const response = await search.search(uid, request, callerOf(context));
+  const asked = { kind: 'search', uid, params: request } as const;
+  const [response] = await search.execute(asked, callerOf(context));
   recorded?.(response, performance.now() - startedAt);
   return bytes(response.bytes);
 }
@@ -242,7 +243,9 @@ async function similarOf(
       `Invalid value at \`.id\`: \`${id}\`; ${DOCUMENT_ID_RULE}.`,
     );
   }
-  return bytes((await search.similar(uid, { ...request, id }, callerOf(context))).bytes);
+  const asked = { kind: 'similar', uid, params: { ...request, id } } as const;
+  const [response] = await search.execute(asked, callerOf(context));
+  return bytes(response.bytes);
 }
 
 async function multiSearch(
@@ -277,13 +280,14 @@ async function multiSearch(
     if (vector) throw vector.locatedAt({ query: i });
   }
   if (federation === null || federation === undefined) {
-    const responses = await search.separate(queries, callerOf(context));
+    const responses = await search.execute({ kind: 'separate', queries }, callerOf(context));
     for (const [n, record] of recorded.entries())
       record?.(responses[n]!, responses[n]!.durationMs!);
     return bytes(joinedResults(responses, limits, responseBuffers));
   }
   const startedAt = performance.now();
-  const response = await search.federated(queries, federation, callerOf(context));
+  const merged = { kind: 'federated', queries, federation } as const;
+  const [response] = await search.execute(merged, callerOf(context));
   const ms = performance.now() - startedAt;
   for (const [n, record] of recorded.entries()) record?.(response, ms, n);
   return bytes(response.bytes);
@@ -301,7 +305,9 @@ async function facetSearch(
   const uid = params.index_uid!;
   if (indexes.get(uid) === undefined) throw indexNotFound(uid);
   if (hasVectorParameters(body)) checkVectors(uid, body, server.services);
-  return bytes((await search.facetSearch(uid, body, callerOf(context))).bytes);
+  const asked = { kind: 'facet-search', uid, params: body } as const;
+  const [response] = await search.execute(asked, callerOf(context));
+  return bytes(response.bytes);
 }
 
 function hasVectorParameters({ vector, media, hybrid }: VectorRequest): boolean {

@@ -82,8 +82,8 @@ async function valuesOf(
   caller: SearchCaller,
   { services: { search }, responseBuffers }: Dependencies,
 ): Promise<Suggestion[]> {
-  const request = { facetName: attribute, facetQuery: q, mostFrequent: limit };
-  const { bytes } = await search.facetSearch(uid, request, caller);
+  const params = { facetName: attribute, facetQuery: q, mostFrequent: limit };
+  const [{ bytes }] = await search.execute({ kind: 'facet-search', uid, params }, caller);
   const text = bytes.length > VALUES_BYTES_MAX ? '{"facetHits":[]}' : bytes.toString();
   responseBuffers.giveBack(bytes);
   const { facetHits } = JSON.parse(text) as { facetHits: { value: string; count: number }[] };

@@ -35,6 +35,11 @@ export interface FakeServices extends Services {
   readonly searches: { uid: string | null; params: unknown; caller: SearchCaller }[];
   readonly store: Store;
   readonly dir: string;
+  /** What `search` runs here. */
+  readonly local: Pick<
+    LocalSearch,
+    'search' | 'facetSearch' | 'similar' | 'separate' | 'federated' | 'load'
+  >;
   addIndex(uid: string, settings?: Partial<SettingsObject>): void;
   close(): Promise<void>;
 }
@@ -89,10 +94,7 @@ export function fakeServices(clock: Clock): FakeServices {
       const bytes = Buffer.from(JSON.stringify({ hits: [], params }));
       return { bytes, head: headOf(0) };
     });
-  const local: Pick<
-    LocalSearch,
-    'search' | 'facetSearch' | 'similar' | 'separate' | 'federated' | 'load'
-  > = {
+  const local: FakeServices['local'] = {
     search: (uid, params, caller) => response(uid, params, caller),
     facetSearch: (uid, params, caller) => response(uid, params, caller),
     similar: (uid, params, caller) => response(uid, params, caller),
@@ -125,6 +127,7 @@ export function fakeServices(clock: Clock): FakeServices {
   return {
     registered,
     searches,
+    local,
     store,
     dir,
     keys,
