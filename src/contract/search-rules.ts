@@ -123,13 +123,15 @@ const ACTION = object(
       {
         type: oneOf(['pin', 'hide'], { title: 'Action', ...OF_ACTIONS }),
         position: optional(
-          integer({
-            title: 'Position',
-            description: 'Of a pin: 0 is the first position.',
-            minimum: 0,
-            maximum: POSITION_MAX,
-            ...OF_ACTIONS,
-          }),
+          nullable(
+            integer({
+              title: 'Position',
+              description: 'Of a pin: 0 is the first position.',
+              minimum: 0,
+              maximum: POSITION_MAX,
+              ...OF_ACTIONS,
+            }),
+          ),
         ),
       },
       { ...UNTITLED, ...OF_ACTIONS },
@@ -245,7 +247,8 @@ export function rulePatchFault({ conditions, actions }: SearchRulePatch): ApiErr
   }
   for (const [n, { selector, action }] of (actions ?? []).entries()) {
     const at = `\`.actions[${n}].`;
-    if ((action.type === 'pin') !== (action.position !== undefined)) {
+    const hasPosition = (action.position ?? null) !== null;
+    if ((action.type === 'pin') !== hasPosition) {
       return new ApiError(ACTIONS, `${at}action\`: a pin has a \`position\`, a hide none.`);
     }
     const uid = selector.indexUid ?? null;
@@ -284,9 +287,10 @@ function completeAction({
   action,
 }: Static<typeof ACTION>): SearchRule['actions'][number] {
   const { indexUid, id } = selector;
-  const { type, position } = action;
+  const { type } = action;
+  const position = action.position ?? null;
   const named = indexUid === undefined || indexUid === null ? { id } : { indexUid, id };
-  return { selector: named, action: position === undefined ? { type } : { type, position } };
+  return { selector: named, action: position === null ? { type } : { type, position } };
 }
 
 /** The parts that are present, in the order in which they are shown. */

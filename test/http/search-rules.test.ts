@@ -278,16 +278,21 @@ describe('Dynamic search rules', () => {
   });
 
   it('have positions for pins, and none for what they hide', async () => {
-    for (const action of [{ type: 'pin' }, { type: 'hide', position: 0 }, { type: 'hide', n: 1 }]) {
+    for (const action of [
+      { type: 'pin' },
+      { type: 'pin', position: null },
+      { type: 'hide', position: 0 },
+      { type: 'hide', n: 1 },
+    ]) {
       const { status, json } = await server.call('PATCH', '/dynamic-search-rules/wrong', {
         body: { actions: [{ selector: { id: '1' }, action }] },
       });
       assert.deepEqual([status, json.code], [400, 'invalid_dynamic_search_rule_actions']);
     }
-    const actions = [{ selector: { id: '1' }, action: { type: 'hide' } }];
-    await put('hides', { actions });
+    const selector = { id: '1' };
+    await put('hides', { actions: [{ selector, action: { type: 'hide', position: null } }] });
     const { json } = await server.call('GET', '/dynamic-search-rules/hides');
-    assert.deepEqual(json.actions, actions);
+    assert.deepEqual(json.actions, [{ selector, action: { type: 'hide' } }]);
   });
 
   it('that pin what no document can be called pin nothing', async () => {
