@@ -661,7 +661,7 @@ describe('The page, for administrators, in a browser', function () {
       if (indexes[0] === '*') assert.equal(await field.count(), 0);
       else await field.fill(indexes.join());
       await dialog.getByRole('button', { name: 'Create' }).click();
-      const key = (await dialog.locator('pre').textContent())!;
+      const key = (await dialog.locator('pre').first().textContent())!;
       const made = (await get('/keys')).results.find((one: any) => one.key === key);
       assert.equal(made.name, name);
       assert.deepEqual([...made.actions].sort(), [...actions]);
