@@ -480,6 +480,8 @@ class KnownFiles {
   readonly #lost: ReadonlySet<BlobName>;
   /** By database and name. */
   readonly #files = new Map<string, Map<string, FileRef>>();
+  /** By SHA-256, once one was looked for. */
+  #byContent: Map<string, FileRef> | null = null;
 
   constructor(
     before: Checkpoint | null,
@@ -509,12 +511,12 @@ class KnownFiles {
 
   /** A file of any database with this content, as branches share them. */
   withContent(sum: Buffer): FileRef | undefined {
-    for (const files of this.#files.values()) {
-      for (const file of files.values()) {
-        if (file.sha256.equals(sum) && !this.isLost(file)) return file;
-      }
+    if (this.#byContent === null) {
+      const files = [...this.#files.values()].flatMap((known) => [...known.values()]);
+      const stored = files.filter((file) => !this.isLost(file));
+      this.#byContent = new Map(stored.map((file) => [file.sha256.toString('hex'), file]));
     }
-    return undefined;
+    return this.#byContent.get(sum.toString('hex'));
   }
 
   isLost({ blob }: FileRef): boolean {

@@ -216,7 +216,10 @@ export class ClusterNode {
       signal,
       applied: () => replica.applied,
       isEquipped: () => this.#storeWatch.fault === null && !this.#isDrained,
-      isOtherBetter: async () => (await this.#isOtherFit()) || (await this.#isOtherAhead()),
+      isOtherBetter: async () => {
+        const { running } = await log.members();
+        return this.#isOtherFit(running) || running.some(({ applied }) => applied > this.applied);
+      },
       announce: (lease) => this.#announce(lease),
       onState: (state, asked) => this.#see(state, asked),
       onTerm: (term) => void this.#lead(term),
@@ -697,19 +700,12 @@ export class ClusterNode {
     return this.#storeWatch.fault;
   }
 
-  async #isOtherFit(): Promise<boolean> {
-    const { running } = await this.#parts.log.members();
+  #isOtherFit(running: readonly Member[]): boolean {
     const successor = this.#successor;
     return running.some(
       ({ name, isFit }) =>
         isFit && name !== this.#options.name && (successor === null || successor === name),
     );
-  }
-
-  /** Whether a node that runs has applied more than this one. */
-  async #isOtherAhead(): Promise<boolean> {
-    const { running } = await this.#parts.log.members();
-    return running.some(({ applied }) => applied > this.applied);
   }
 
   /** Whether another node is to lead. */
@@ -722,7 +718,8 @@ export class ClusterNode {
   async #handOver(): Promise<void> {
     const term = this.#leadership.term;
     if (term === null || !this.#leavesLead) return;
-    if (await this.#isOtherFit()) await this.#leadership.resign(term, REST_MS);
+    const { running } = await this.#parts.log.members();
+    if (this.#isOtherFit(running)) await this.#leadership.resign(term, REST_MS);
   }
 
   /** Not with each heartbeat, because the log keeps every announcement. */

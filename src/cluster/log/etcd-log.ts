@@ -380,13 +380,12 @@ export class EtcdLog implements Log {
 
   /** Whether none of the keys was written after a revision. */
   #isUnchanged(name: string, end: string, revision: number): Compare {
-    const before = { mod_revision: String(revision + 1) };
     return {
       key: this.#key(name),
       range_end: this.#key(end),
       target: 'MOD',
       result: 'LESS',
-      ...before,
+      mod_revision: String(revision + 1),
     };
   }
 
