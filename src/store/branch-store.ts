@@ -31,12 +31,6 @@ export class BranchStore {
       .sort((a, b) => compareUtf8(a.uid, b.uid));
   }
 
-  /** Whether writes of documents to `origin` are repeated in the index `uid`. */
-  follows(uid: string, origin: string): boolean {
-    const branch = this.#records.get(uid);
-    return branch?.origin === origin && branch.follow;
-  }
-
   /** The uids of the indexes that may share files with another one. */
   related(): Set<string> {
     const uids = this.#all.flatMap(({ uid, origin }) => (origin === null ? [uid] : [uid, origin]));

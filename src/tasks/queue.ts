@@ -112,7 +112,7 @@ export class TaskQueue {
       const flags = (task.flags & ~FLAG.mayCreateIndex) | FLAG.followed;
       let { payload } = task;
       if (payload !== null && 'file' in payload) {
-        const file = this.#store.payloadPath(UPLOAD_PREFIX + randomUUID());
+        const file = this.#newUploadPath();
         linkSync(payload.file, file);
         payload = { ...payload, file };
       }
@@ -231,9 +231,13 @@ export class TaskQueue {
 
   /** Creates an empty file next to the payloads. Pass it to `register` or remove it. */
   newPayloadFile(): { path: string } {
-    const path = this.#store.payloadPath(UPLOAD_PREFIX + randomUUID());
+    const path = this.#newUploadPath();
     closeSync(openSync(path, 'wx'));
     return { path };
+  }
+
+  #newUploadPath(): string {
+    return this.#store.payloadPath(UPLOAD_PREFIX + randomUUID());
   }
 
   removePayloadFile(path: string): void {
