@@ -48,22 +48,20 @@ export function codeSample(
         ')',
         'hits = response.json()["hits"]',
       ].join('\n');
-    case 'PHP': {
-      const bearer = "'Authorization: Bearer ' . ";
+    case 'PHP':
       return [
         `$curl = curl_init(${phpQuoted(address)});`,
         'curl_setopt_array($curl, [',
         '    CURLOPT_POST => true,',
         '    CURLOPT_RETURNTRANSFER => true,',
         '    CURLOPT_HTTPHEADER => [',
-        `        ${bearer}${key === null ? "getenv('GANNET_KEY')" : phpQuoted(key)},`,
+        `        'Authorization: Bearer ' . ${key === null ? "getenv('GANNET_KEY')" : phpQuoted(key)},`,
         "        'Content-Type: application/json',",
         '    ],',
         `    CURLOPT_POSTFIELDS => ${phpQuoted(json)},`,
         ']);',
         "$hits = json_decode(curl_exec($curl), true)['hits'];",
       ].join('\n');
-    }
   }
 }
 

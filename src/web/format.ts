@@ -35,6 +35,19 @@ export function moment(text: string | null): string {
   return text === null ? '' : MOMENT.format(new Date(text));
 }
 
+/** A moment as `YYYY-MM-DDTHH:MM`, in the time zone of the browser. */
+export function localMoment(text: string): string {
+  if (text === '') return '';
+  const date = new Date(text);
+  const local = new Date(date.getTime() - date.getTimezoneOffset() * 60_000);
+  return local.toISOString().slice(0, 16);
+}
+
+/** The inverse of `localMoment`, as RFC 3339. null: the text is empty. */
+export function momentFrom(typed: string): string | null {
+  return typed === '' ? null : new Date(typed).toISOString();
+}
+
 const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' });
 
 /** @param ms since 1970 */

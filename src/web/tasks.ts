@@ -53,3 +53,14 @@ export async function finish(
 ): Promise<string> {
   return ended(client, await client.send<TaskReceipt>(method, path, { body }));
 }
+
+/** Changes what a setting of an index is now, and waits until the index has it. */
+export async function changeSetting<T>(
+  client: Client,
+  uid: string,
+  setting: string,
+  change: (before: T) => T,
+): Promise<string> {
+  const path = pathOf(['indexes', uid, 'settings', setting]);
+  return finish(client, 'PUT', path, change(await client.send<T>('GET', path)));
+}

@@ -1,8 +1,7 @@
-import { pathOf } from '../client.ts';
 import { useAction } from '../hooks.ts';
 import { remedyOf } from '../remedies.ts';
 import { useSession } from '../session.ts';
-import { finish } from '../tasks.ts';
+import { changeSetting } from '../tasks.ts';
 import { Outcome } from './outcome.tsx';
 import { Problem } from './problem.tsx';
 
@@ -18,9 +17,11 @@ export function Remedy({ uid, error, onMended }: Props): JSX.Element {
   const action = useAction();
   const remedy = error === null ? null : remedyOf(error.message);
   const mend = async (): Promise<string> => {
-    const path = pathOf(['indexes', uid, 'settings', remedy!.setting]);
-    const before = await client.send<unknown[]>('GET', path);
-    const outcome = await finish(client, 'PUT', path, [...before, remedy!.attribute]);
+    const { setting, attribute } = remedy!;
+    const outcome = await changeSetting<unknown[]>(client, uid, setting, (before) => [
+      ...before,
+      attribute,
+    ]);
     onMended();
     return outcome;
   };

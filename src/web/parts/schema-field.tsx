@@ -4,6 +4,7 @@ import { Choice } from './choice.tsx';
 import { Icon } from './icon.tsx';
 import { LinesField } from './lines-field.tsx';
 import { TextField } from './text-field.tsx';
+import { localMoment, momentFrom } from '../format.ts';
 import { choices, takes, type Schema } from '../schema.ts';
 import { useIndexes } from '../shell/indexes-context.tsx';
 import { spaced } from '../spaced.ts';
@@ -66,7 +67,7 @@ export function SchemaField(props: Props): JSX.Element {
           {...shared}
           type="datetime-local"
           value={localMoment(text)}
-          onInput={(typed) => onChange(typed === '' ? null : new Date(typed).toISOString())}
+          onInput={(typed) => onChange(momentFrom(typed))}
         />
       );
     case 'http-url':
@@ -81,14 +82,6 @@ export function SchemaField(props: Props): JSX.Element {
   if (LONG.test(name)) return <LinesField {...shared} rows={3} spellcheck={false} onInput={take} />;
   const type = /key$/i.test(name) && name !== 'primaryKey' ? 'password' : 'text';
   return <TextField {...shared} type={type} onInput={take} />;
-}
-
-/** A moment as `YYYY-MM-DDTHH:MM`, in the time zone of the browser. */
-export function localMoment(text: string): string {
-  if (text === '') return '';
-  const date = new Date(text);
-  const local = new Date(date.getTime() - date.getTimezoneOffset() * 60_000);
-  return local.toISOString().slice(0, 16);
 }
 
 interface IndexProps {

@@ -1,4 +1,4 @@
-import { Fault } from '../client.ts';
+import { Fault, type Client } from '../client.ts';
 import { useAction } from '../hooks.ts';
 import { Outcome } from '../parts/outcome.tsx';
 import { useSession } from '../session.ts';
@@ -33,7 +33,7 @@ export function SwitchedOff({ feature, purpose, onSwitchedOn }: Props): JSX.Elem
           disabled={action.running}
           onClick={() =>
             action.run(async () => {
-              await client.send('PATCH', '/experimental-features', { body: { [feature]: true } });
+              await switchOn(client, feature);
               onSwitchedOn();
               return null;
             })
@@ -45,6 +45,10 @@ export function SwitchedOff({ feature, purpose, onSwitchedOn }: Props): JSX.Elem
       <Outcome action={action} />
     </section>
   );
+}
+
+export function switchOn(client: Client, feature: string): Promise<unknown> {
+  return client.send('PATCH', '/experimental-features', { body: { [feature]: true } });
 }
 
 /** @param error of the first request of the view */

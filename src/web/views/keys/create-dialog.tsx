@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { description, keyActions } from '../../description.ts';
+import { momentFrom } from '../../format.ts';
 import { useLoaded } from '../../hooks.ts';
 import { PRESETS } from '../../key-presets.ts';
 import { CheckList } from '../../parts/check-list.tsx';
@@ -27,7 +28,7 @@ export function CreateDialog({ tools }: { tools: Tools }): JSX.Element {
         description: text === '' ? null : text,
         actions,
         indexes: chosen?.ofIndexes === false ? ['*'] : uidsIn(indexes),
-        expiresAt: expires === '' ? null : new Date(expires).toISOString(),
+        expiresAt: momentFrom(expires),
       };
       const made = await client.send<Key>('POST', '/keys', { body });
       tools.open('made', made);

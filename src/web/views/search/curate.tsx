@@ -1,5 +1,6 @@
 /** Pins, hides and moves hits where they stand, and writes the rule for that. */
 import { useRef, useState } from 'preact/hooks';
+import type { FeatureSet } from '../../../contract/features.ts';
 import type { SearchRule } from '../../../contract/search-rules.ts';
 import { pathOf, type Client } from '../../client.ts';
 import {
@@ -20,7 +21,7 @@ import type { Hit, SearchState } from '../../search-request.ts';
 import { useSession } from '../../session.ts';
 import { finish } from '../../tasks.ts';
 import { useUnsaved } from '../../unsaved.ts';
-import { isOff } from '../feature.tsx';
+import { isOff, switchOn } from '../feature.tsx';
 
 /** Rules that are read. */
 const RULES_MAX = 1000;
@@ -52,10 +53,6 @@ export interface Curation {
   save(): void;
 }
 
-interface Features {
-  readonly dynamicSearchRules: boolean;
-}
-
 /** The active rules; null: rules are off. Empty for a key that may not read them. */
 function useRules(uid: string): Loaded<readonly SearchRule[] | null> {
   const { client, rights } = useSession();
@@ -66,7 +63,7 @@ function useRules(uid: string): Loaded<readonly SearchRule[] | null> {
     async (signal) => {
       if (!mayRead) return [];
       if (asksFirst) {
-        const features = await client.send<Features>('GET', '/experimental-features', { signal });
+        const features = await client.send<FeatureSet>('GET', '/experimental-features', { signal });
         if (!features.dynamicSearchRules) return null;
       }
       const body = { limit: RULES_MAX, filter: { active: true } };
@@ -105,7 +102,7 @@ export function useCuration(
   if (!rights.has('rules') || primaryKey === null || rules.value === undefined) return null;
   const isOn = rules.value !== null;
   const save = async (): Promise<string> => {
-    if (!isOn) await switchOn(client);
+    if (!isOn) await switchOn(client, 'dynamicSearchRules');
     const outcome = await saveRule(client, uid, rule, draft);
     setKept(null);
     rules.reload();
@@ -131,11 +128,6 @@ export function useCuration(
     discard: () => setKept(null),
     save: () => action.run(save),
   };
-}
-
-function switchOn(client: Client): Promise<unknown> {
-  const body = { dynamicSearchRules: true };
-  return client.send('PATCH', '/experimental-features', { body });
 }
 
 /** A rule that neither pins nor hides anything is deleted. */

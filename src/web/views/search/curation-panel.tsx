@@ -1,8 +1,8 @@
 import type { RuleTerms } from '../../curation.ts';
+import { localMoment, momentFrom } from '../../format.ts';
 import { CheckBox } from '../../parts/check-box.tsx';
 import { Choice } from '../../parts/choice.tsx';
 import { Outcome } from '../../parts/outcome.tsx';
-import { localMoment } from '../../parts/schema-field.tsx';
 import { TextField } from '../../parts/text-field.tsx';
 import { useSession } from '../../session.ts';
 import type { Curation } from './curate.tsx';
@@ -95,7 +95,6 @@ function Terms({ terms, counts, onChange }: TermsProps): JSX.Element {
   const offered = Object.entries(counts).flatMap(([facet, found]) =>
     facet in values ? [] : Object.keys(found).map((value) => JSON.stringify([facet, value])),
   );
-  const moment = (text: string): string => (text === '' ? '' : new Date(text).toISOString());
   return (
     <>
       <TextField
@@ -136,14 +135,14 @@ function Terms({ terms, counts, onChange }: TermsProps): JSX.Element {
           hint="Empty: at once."
           type="datetime-local"
           value={localMoment(start)}
-          onInput={(text) => onChange({ start: moment(text) })}
+          onInput={(text) => onChange({ start: momentFrom(text) ?? '' })}
         />
         <TextField
           label="Until"
           hint="Empty: for ever."
           type="datetime-local"
           value={localMoment(end)}
-          onInput={(text) => onChange({ end: moment(text) })}
+          onInput={(text) => onChange({ end: momentFrom(text) ?? '' })}
         />
       </div>
     </>

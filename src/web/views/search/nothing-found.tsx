@@ -1,6 +1,5 @@
 import { useState } from 'preact/hooks';
 import { viewHref } from '../../address.ts';
-import { pathOf } from '../../client.ts';
 import { counted } from '../../format.ts';
 import { useAction, useLoaded } from '../../hooks.ts';
 import type { Marks } from '../../marks.ts';
@@ -11,7 +10,7 @@ import { TextField } from '../../parts/text-field.tsx';
 import { narrowedFacets, type SearchResult, type SearchState } from '../../search-request.ts';
 import { useSession } from '../../session.ts';
 import { useIndexes } from '../../shell/indexes-context.tsx';
-import { finish } from '../../tasks.ts';
+import { changeSetting } from '../../tasks.ts';
 
 interface Props {
   uid: string;
@@ -99,10 +98,10 @@ function Teach({ uid, state, onTaught }: Props): JSX.Element {
   const action = useAction();
   const word = state.q.trim().toLowerCase();
   const add = async (): Promise<string> => {
-    const path = pathOf(['indexes', uid, 'settings', 'synonyms']);
-    const before = await client.send<Synonyms>('GET', path);
-    const known = before[word] ?? [];
-    const outcome = await finish(client, 'PUT', path, { ...before, [word]: [...known, other] });
+    const outcome = await changeSetting<Synonyms>(client, uid, 'synonyms', (before) => ({
+      ...before,
+      [word]: [...(before[word] ?? []), other],
+    }));
     onTaught();
     return outcome;
   };
