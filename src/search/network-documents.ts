@@ -182,7 +182,11 @@ export class NetworkDocuments {
     const own = fanOut.isMember ? documents.getDocument(uid, id, params) : null;
     if (own !== null) return own;
     const request: FetchRequest = {
-      ...{ offset: 0, limit: 1, filter: null, sort: null, ids: [id] },
+      offset: 0,
+      limit: 1,
+      filter: null,
+      sort: null,
+      ids: [id],
       ...params,
     };
     const question = fetchQuestion(uid, request);
@@ -208,7 +212,12 @@ export class NetworkDocuments {
     asker: ReadingAsker,
   ): Promise<number[][] | undefined> {
     const request: FetchRequest = {
-      ...{ offset: 0, limit: 1, fields: null, filter, sort: null, ids: [id] },
+      offset: 0,
+      limit: 1,
+      fields: null,
+      filter,
+      sort: null,
+      ids: [id],
       retrieveVectors: true,
     };
     const { responses } = await this.#ask(
@@ -228,7 +237,9 @@ function fetchQuestion(uid: string, request: FetchRequest): RemoteQuestion {
   const { filter, ...plain } = request;
   const body = { ...plain, filter: filter instanceof RawJson ? filter.toJSON() : filter };
   return {
-    ...{ method: 'POST', path: `/indexes/${uid}/documents/fetch`, isOptional: true },
+    method: 'POST',
+    path: `/indexes/${uid}/documents/fetch`,
+    isOptional: true,
     body: JSON.stringify(body),
     key: readKey,
   };

@@ -87,7 +87,10 @@ export function askedOf(indexUid: string, params: SearchRequest): object {
   return {
     index: indexUid,
     q: cut(q),
-    ...{ limit, offset, page, hitsPerPage },
+    limit,
+    offset,
+    page,
+    hitsPerPage,
     filtered: (filter ?? null) !== null,
     sort: sort?.length,
     facets: facets?.length,

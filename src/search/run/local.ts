@@ -425,8 +425,14 @@ export class LocalSearch {
       : undefined;
     const { responseBytes: responseBytesMax } = this.#limits;
     const more = {
-      ...{ requestUid: uuidV7(), responseBytesMax, otherIndexes },
-      ...{ metadata, keepsPage, forMerging, mergedHere, firstPage },
+      requestUid: uuidV7(),
+      responseBytesMax,
+      otherIndexes,
+      metadata,
+      keepsPage,
+      forMerging,
+      mergedHere,
+      firstPage,
     };
     const request = planFederated(federation, queries, this.#features(), more, vectors);
     const held: SearchedHandle[] = [];

@@ -140,9 +140,12 @@ export class NetworkSearch {
         ? this.#facetingOf(uid)
         : { maxValuesPerFacet: mostFrequent, sortFacetValuesBy: { '*': 'count' } };
     const merging: EngineFacetMergeRequest = {
-      ...{ facetName, facetQuery, faceting },
+      facetName,
+      facetQuery,
+      faceting,
       processingTimeMs: Math.floor(performance.now() - begun),
-      ...{ remoteErrors: errors, responseBytesMax: limits.responseBytes },
+      remoteErrors: errors,
+      responseBytesMax: limits.responseBytes,
     };
     return merger.mergeFacetHits(merging, [
       ...(here === null ? [] : [here]),
@@ -153,7 +156,10 @@ export class NetworkSearch {
   /** The same request to all other servers. */
   #toAll(path: string, request: object): Map<string, RemoteQuestion> {
     const question: RemoteQuestion = {
-      ...{ method: 'POST', path, body: bodyText(request), isOptional: true },
+      method: 'POST',
+      path,
+      body: bodyText(request),
+      isOptional: true,
       key: ({ searchApiKey }) => searchApiKey,
       headers: { 'Meili-Proxy-Search': 'true' },
     };
@@ -206,7 +212,9 @@ export class NetworkSearch {
     );
     const totalMax = this.#totalMaxOf(uid);
     const merging: EngineMergeRequest = {
-      ...{ ...about, shape: 'similar', window: windowOf(federation) },
+      ...about,
+      shape: 'similar',
+      window: windowOf(federation),
       target: { id, offset, limit, hasEmbeddings: vectors.length > 0, totalMax },
       processingTimeMs: Math.floor(performance.now() - begun),
       keepsPage,
@@ -253,7 +261,9 @@ export class NetworkSearch {
     const { facetsByIndex, mergeFacets, distinct } = federation;
     const uids = Object.keys(facetsByIndex ?? {});
     const merging: EngineMergeRequest = {
-      ...{ ...about, shape: 'federated', window: windowOf(federation) },
+      ...about,
+      shape: 'federated',
+      window: windowOf(federation),
       distinctAcrossQueries: (distinct ?? null) !== null,
       showsMetadata: caller.includeMetadata,
       faceting: Object.fromEntries(uids.map((uid) => [uid, this.#facetingOf(uid)])),
@@ -397,9 +407,12 @@ export class NetworkSearch {
     const faceted: Federation = hasFacets ? { facetsByIndex: { [uid]: facets! } } : {};
     const queries = [{ ...query, indexUid: uid, useNetwork: true }];
     const merging = {
-      ...{ totalMax: this.#totalMaxOf(uid), indexUid: shownUid, query: query.q ?? '' },
+      totalMax: this.#totalMaxOf(uid),
+      indexUid: shownUid,
+      query: query.q ?? '',
       ...(hasFacets ? { facetsOf: uid, faceting: { [uid]: this.#facetingOf(uid) } } : {}),
-      ...{ halves: halvesOf(query), showsMetadata: caller.includeMetadata },
+      halves: halvesOf(query),
+      showsMetadata: caller.includeMetadata,
       showsOrigin: !hidesOrigin,
       keepsPage,
     };
@@ -439,7 +452,9 @@ export class NetworkSearch {
       [...elsewhere].map(([name, positioned]): [string, RemoteQuestion] => [
         name,
         {
-          ...{ method: 'POST', path: '/multi-search', body: remoteBody(positioned, inner) },
+          method: 'POST',
+          path: '/multi-search',
+          body: remoteBody(positioned, inner),
           key: ({ searchApiKey }) => searchApiKey,
           headers: {
             'Meili-Proxy-Search': 'true',
@@ -466,7 +481,9 @@ export class NetworkSearch {
     );
     const responses = [...others.responses.values()];
     const servers: EngineMergeRequest['servers'] = [...others.responses.keys()].map((name) => ({
-      ...{ name, isHere: false, positions: positionsOf(elsewhere.get(name)!) },
+      name,
+      isHere: false,
+      positions: positionsOf(elsewhere.get(name)!),
     }));
     if (own !== null) {
       responses.unshift(own);
@@ -475,7 +492,9 @@ export class NetworkSearch {
     }
     const responseBytesMax = limits.responseBytes;
     const about = {
-      ...{ servers, remoteErrors: others.errors, responseBytesMax },
+      servers,
+      remoteErrors: others.errors,
+      responseBytesMax,
       countsFirstPage: isHybrid,
     };
     return { responses, about };
