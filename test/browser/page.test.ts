@@ -231,17 +231,27 @@ describe('The page in a browser', () => {
     const side = page.getByRole('region', { name: 'Other search' });
     const first = page.getByRole('region', { name: 'This search' });
     await side.getByLabel('Order').selectOption('year:desc');
-    await side
-      .getByText(/lower than there|higher than there/)
-      .first()
-      .waitFor();
+    const moved = side.getByText(/lower than there|higher than there/).first();
+    await moved.waitFor();
     const address = page.url();
     await page.reload();
-    await side.waitFor();
+    await moved.waitFor();
     assert.equal(page.url(), address);
+    // Results that arrive while a formula is typed do not change it.
+    let release!: () => void;
+    const typed = new Promise<void>((resolve) => (release = resolve));
+    await page.route('**/multi-search', async (route) => {
+      await typed;
+      await route.continue();
+    });
     await side.getByLabel('Order').selectOption('formula');
-    await side.getByLabel('Formula and direction').fill('abs(year - 1900):asc');
-    await page.keyboard.press('Enter');
+    const formula = side.getByLabel('Formula and direction');
+    await formula.fill('abs(year - 1900):asc');
+    release();
+    await moved.waitFor({ state: 'detached' });
+    assert.equal(await formula.inputValue(), 'abs(year - 1900):asc');
+    await formula.press('Enter');
+    await moved.waitFor();
     await side.getByText('Why is this here?').first().click();
     await side
       .getByText(/^abs\(year - 1900\)/)

@@ -1,3 +1,4 @@
+import { useState } from 'preact/hooks';
 import type { Compared } from '../../compared-search.ts';
 import { Choice } from '../../parts/choice.tsx';
 import { Field } from '../../parts/field.tsx';
@@ -124,6 +125,8 @@ interface CommittedProps {
 
 /** A text that counts when the field is left or Enter is pressed: half a formula is an error. */
 function CommittedField({ label, hint, value, onCommit }: CommittedProps): JSX.Element {
+  /** Kept, because results that arrive meanwhile render the field again; null: nothing is typed. */
+  const [typed, setTyped] = useState<string | null>(null);
   return (
     <Field label={label} hint={hint}>
       {(id, hintId) => (
@@ -133,8 +136,12 @@ function CommittedField({ label, hint, value, onCommit }: CommittedProps): JSX.E
           aria-describedby={hintId}
           autocomplete="off"
           spellcheck={false}
-          value={value}
-          onChange={(event) => onCommit(event.currentTarget.value.trim())}
+          value={typed ?? value}
+          onInput={(event) => setTyped(event.currentTarget.value)}
+          onChange={(event) => {
+            setTyped(null);
+            onCommit(event.currentTarget.value.trim());
+          }}
         />
       )}
     </Field>
