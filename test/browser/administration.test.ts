@@ -195,8 +195,9 @@ describe('The page, for administrators, in a browser', function () {
 
   it('takes a file that is dropped', async () => {
     // The refused file is still chosen.
-    page.once('dialog', (question) => void question.accept());
+    const asked = page.waitForEvent('dialog').then((question) => question.accept());
     await open('documents/table', 'Documents');
+    await asked;
     const transfer = await page.evaluateHandle(() => {
       const browser = globalThis as any;
       const moved = new browser.DataTransfer();

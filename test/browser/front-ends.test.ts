@@ -106,6 +106,8 @@ describe('Published front ends, in a browser', () => {
         narrow,
       );
       await page.locator('#sort select').selectOption('books:year:asc');
+      // Results that come while one types empty the field.
+      await page.waitForFunction(() => (globalThis as any).search.status === 'idle');
       await titles.getByText('The Epic of Gilgamesh').waitFor();
       const from = page.locator('#years input').first();
       await from.pressSequentially('1900');

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { useAddress } from '../address.ts';
 import { useSession } from '../session.ts';
 import { VIEWS } from '../views.tsx';
@@ -20,7 +20,8 @@ export function Frame({ onLeave }: { onLeave(): void }): JSX.Element {
   useEffect(() => {
     document.title = `${view.title} · Gannet`;
   }, [view]);
-  useEffect(() => {
+  // A view that is drawn takes its keys.
+  useLayoutEffect(() => {
     const pressed = (event: KeyboardEvent): void => {
       if (isCommand(event, '?')) setHelping(true);
       const isK = event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey);

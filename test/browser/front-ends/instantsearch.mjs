@@ -1,6 +1,6 @@
 /**
  * A shop window of books, as the documentation of InstantSearch builds it. `window.setUp` holds the
- * server and its key.
+ * server and its key; `window.search.status` says whether a search is under way.
  */
 import instantsearch from 'instantsearch.js';
 import {
@@ -63,3 +63,4 @@ search.addWidgets([
   pagination({ container: '#pages' }),
 ]);
 search.start();
+window.search = search;

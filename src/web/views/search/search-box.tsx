@@ -1,11 +1,11 @@
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { Icon } from '../../parts/icon.tsx';
 import { isSlash } from '../../shell/slash.ts';
 
 /** The field of the query. A slash moves the focus to it. */
 export function SearchBox({ q, onInput }: { q: string; onInput(q: string): void }): JSX.Element {
   const box = useRef<HTMLInputElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     box.current?.focus();
     const pressed = (event: KeyboardEvent): void => {
       if (!isSlash(event)) return;
