@@ -169,7 +169,7 @@ async function showStatus(log: EtcdLog, show: Show): Promise<boolean> {
 }
 
 async function check(given: Given, show: Show): Promise<boolean> {
-  const { options } = clusterLogOf(given)!;
+  const { name, options } = clusterLogOf(given)!;
   const client = etcdClientOf(options);
   let isWell = true;
   const tell = ({ what, mend }: Finding): void => {
@@ -177,7 +177,7 @@ async function check(given: Given, show: Show): Promise<boolean> {
     isWell &&= mend === null;
   };
   try {
-    for await (const finding of checkEtcd(options, client)) tell(finding);
+    for await (const finding of checkEtcd(name, options, client)) tell(finding);
   } finally {
     await client.close();
   }

@@ -1,5 +1,6 @@
 import {
   OutcomeUnknownError,
+  RefusedError,
   TrimmedError,
   UnavailableError,
   WritesRefusedError,
@@ -47,7 +48,10 @@ export async function appendSurely(
       if (isOver) return (await lookUp(log, entry)) === 'present';
     } catch (error) {
       if (error instanceof TrimmedError) break;
-      if (!(error instanceof UnavailableError)) throw error;
+      // The log no longer lets this node in, and says so before it does anything.
+      const isDenied = error instanceof RefusedError;
+      if (isDenied && !isUnknown) throw new WritesRefusedError(error.message);
+      if (!isDenied && !(error instanceof UnavailableError)) throw error;
       isUnknown = true;
     }
     await runtime.sleep(RETRY_MS, signal);

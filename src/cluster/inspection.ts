@@ -31,25 +31,34 @@ interface WireStatus {
 
 /** Checks each member of etcd, and its clock. */
 export async function* checkEtcd(
+  cluster: string,
   options: EtcdOptions,
   client: OutboundClient,
 ): AsyncGenerator<Finding, undefined> {
   for (const url of options.endpoints) {
     try {
-      yield* checkMember(url, new EtcdClient({ ...options, endpoints: [url] }, client));
+      const etcd = new EtcdClient({ ...options, endpoints: [url] }, client);
+      yield* checkMember(cluster, url, etcd);
       yield* checkProcess(url, client);
     } catch (error) {
       if (!(error instanceof UnavailableError || error instanceof RefusedError)) throw error;
-      yield { what: `etcd ${url}: ${error.message}`, mend: 'Start this member, or replace it.' };
+      const isRefused = error instanceof RefusedError;
+      const mend = isRefused ? 'Mend the options.' : 'Start this member, or replace it.';
+      yield { what: `etcd ${url}: ${error.message}`, mend };
     }
   }
 }
 
-async function* checkMember(url: string, etcd: EtcdClient): AsyncGenerator<Finding, undefined> {
+async function* checkMember(
+  cluster: string,
+  url: string,
+  etcd: EtcdClient,
+): AsyncGenerator<Finding, undefined> {
+  const key = Buffer.from(`gannet/${cluster}/head`).toString('base64');
   const times: number[] = [];
   for (let n = 0; n < READS; n++) {
     const begin = performance.now();
-    await etcd.call('kv/range', { key: Buffer.from('gannet/').toString('base64') });
+    await etcd.call('kv/range', { key });
     times.push(performance.now() - begin);
   }
   const ms = times.toSorted((a, b) => a - b)[READS >> 1]!;

@@ -1,6 +1,6 @@
 /**
- * What a cluster needs besides its nodes, as in production: etcd with client certificates, and an
- * S3 service over TLS.
+ * What a cluster needs besides its nodes, as in production: etcd with client certificates and a
+ * user who may use the keys of the cluster alone, and an S3 service over TLS.
  */
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
@@ -16,6 +16,7 @@ import { policyOfGuide, S3Server } from '../support/s3-server.ts';
 import { VERSITY_GATEWAY, VersityGateway } from '../support/versity-gateway.ts';
 
 const PROGRAM = 'dist/main.cjs';
+const PASSWORD = 'a-password-of-etcd';
 
 describe('A cluster over etcd with client certificates, and TLS between its nodes', function () {
   let dir: string;
@@ -33,7 +34,7 @@ describe('A cluster over etcd with client certificates, and TLS between its node
     dir = mkdtempSync(join(tmpdir(), 'gannet-outside-'));
     const [certificate, key] = [join(dir, 'c.pem'), join(dir, 'k.pem')];
     const made = spawnSync('openssl', [
-      ...['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=gannet'],
+      ...['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/O=gannet'],
       ...['-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', key, '-out', certificate],
     ]);
     if (!HAS_ETCD || made.status !== 0) {
@@ -41,6 +42,8 @@ describe('A cluster over etcd with client certificates, and TLS between its node
       this.skip();
     }
     etcd = await Etcd.startWithTls(certificate, key);
+    const prefixes = ['gannet/shop/', 'gannet/none/'];
+    etcd.demandPassword({ name: 'gannet', password: PASSWORD, prefixes });
     if (VERSITY_GATEWAY === null) s3 = await S3Server.start();
     else gateway = await VersityGateway.start();
     storeUrl = await front(() => Number(new URL((s3 ?? gateway!).url).port));
@@ -48,7 +51,7 @@ describe('A cluster over etcd with client certificates, and TLS between its node
       ...['--cluster-etcd', etcd.url, '--cluster-name', 'shop', '--cluster-etcd-ca', certificate],
       ...['--cluster-etcd-cert', certificate, '--cluster-etcd-key', key],
     ];
-    servers = await Promise.all([0, 1].map(startNode));
+    servers = await Promise.all([0, 1].map((n) => startNode(n)));
   });
 
   after(async () => {
@@ -65,6 +68,7 @@ describe('A cluster over etcd with client certificates, and TLS between its node
     ...['--cluster-store-endpoint', storeUrl, '--cluster-ca', join(dir, 'c.pem')],
   ];
   const credentials = (): Record<string, string> => ({
+    GANNET_CLUSTER_ETCD_USER: `gannet:${PASSWORD}`,
     GANNET_CLUSTER_STORE_ACCESS_KEY: gateway?.accessKeyId ?? 'access',
     GANNET_CLUSTER_STORE_SECRET_KEY: gateway?.secretAccessKey ?? 'secret',
   });
@@ -81,7 +85,10 @@ describe('A cluster over etcd with client certificates, and TLS between its node
     await new Promise<void>((resolve) => made.listen(0, '127.0.0.1', resolve));
     return `https://127.0.0.1:${(made.address() as AddressInfo).port}`;
   }
-  async function startNode(n: number): Promise<BuiltServer> {
+  async function startNode(
+    n: number,
+    env: Readonly<Record<string, string>> = {},
+  ): Promise<BuiltServer> {
     let port = 0;
     const nodeUrl = await front(() => port);
     return startBuiltServer(
@@ -90,7 +97,7 @@ describe('A cluster over etcd with client certificates, and TLS between its node
         const node = ['--node-name', `node-${n}`, '--node-url', nodeUrl];
         return [...log, ...storeOptions(), ...node];
       },
-      { ...credentials(), GANNET_CHECKPOINT_BYTES: '6000' },
+      { ...credentials(), GANNET_CHECKPOINT_BYTES: '6000', ...env },
     );
   }
   interface Outcome {
@@ -159,15 +166,17 @@ describe('A cluster over etcd with client certificates, and TLS between its node
       assert.match(shown.text, new RegExp(`^node-${n}  http\\S+  at \\d+, .* fit to lead$`, 'm'));
     }
     assert.equal(shown.status, 0, shown.text);
-    const { status, text } = await onStore('check');
+    const { text } = await onStore('check');
     for (const found of [
       ...[/a read takes [\d.]+ ms/, /version \d\S+, \d+ MB of data/, /no alarm/],
       ...[/: \d+ MB of memory/, /its clock is -?[01] s ahead/, /conditional writes, .* work/],
     ]) {
       assert.match(text, found);
     }
-    assert.equal(status, 0, text);
-    const none = await run('cluster', 'status', ...log.with(3, 'another'));
+    // A busy machine is slow, which the command reports.
+    const mends = text.match(/(?<=Mend: ).*/g)?.filter((mend) => !mend.includes('faster disk'));
+    assert.deepEqual(mends ?? [], [], text);
+    const none = await run('cluster', 'status', ...log.with(3, 'none'));
     assert.deepEqual([none.status, none.text], [1, 'etcd has no cluster of this name.\n']);
     assert.equal((await run('cluster', 'dance', ...log)).status, 2);
     assert.equal((await run('cluster', 'status', ...log, 'node-1')).status, 2);
@@ -270,10 +279,43 @@ describe('A cluster over etcd with client certificates, and TLS between its node
     for (const action of s3.actions()) assert.ok(policyOfGuide().includes(action), action);
   });
 
+  it('is refused by etcd without the password, at once and with the reason', async () => {
+    const started = startNode(3, { GANNET_CLUSTER_ETCD_USER: 'gannet:another-password' });
+    await assert.rejects(started, ({ message }: Error) => {
+      assert.match(message, /etcd does not accept the name and password/);
+      assert.doesNotMatch(message, /another-password/);
+      return true;
+    });
+    const elsewhere = await run('cluster', 'status', ...log.with(3, 'another'));
+    assert.equal(elsewhere.status, 1);
+    assert.match(
+      elsewhere.text,
+      /user of etcd may not read and write the keys that begin with `gannet\/`/,
+    );
+  });
+
+  it('is refused by etcd with a certificate that names a user besides the password', async () => {
+    const [request, named, key] = ['r.pem', 'named.pem', 'named-key.pem'].map((name) =>
+      join(dir, name),
+    );
+    const [authority, authorityKey] = [join(dir, 'c.pem'), join(dir, 'k.pem')];
+    const asked = ['-newkey', 'rsa:2048', '-nodes', '-subj', '/CN=gannet', '-keyout', key!];
+    const signed = ['-req', '-in', request!, '-CA', authority, '-CAkey', authorityKey];
+    for (const args of [
+      ['req', '-new', ...asked, '-out', request!],
+      ['x509', ...signed, '-CAcreateserial', '-days', '2', '-out', named!],
+    ]) {
+      assert.equal(spawnSync('openssl', args).status, 0, args.join(' '));
+    }
+    const { status, text } = await run('cluster', 'status', ...log.with(7, named!).with(9, key!));
+    assert.equal(status, 1, text);
+    assert.match(text, /no client certificate that has a CommonName/);
+  });
+
   it('is refused without the certificate, and the secrets are in no message', async () => {
     const { status, text } = await run('cluster', 'remove-node', ...log.slice(0, 6), 'node-1');
     assert.equal(status, 1, text);
-    assert.doesNotMatch(text, /PRIVATE KEY|a-secret-of-the-store/);
+    assert.doesNotMatch(text, new RegExp(`PRIVATE KEY|a-secret-of-the-store|${PASSWORD}`));
     const half = await run('cluster', 'remove-node', ...log.slice(0, 8), 'node-1');
     assert.match(half.text, /must be given together/);
   });

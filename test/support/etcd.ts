@@ -45,7 +45,7 @@ export class Etcd {
       ...['--listen-client-urls', url, '--advertise-client-urls', url],
       ...['--listen-peer-urls', peerUrl, '--initial-advertise-peer-urls', peerUrl],
       ...['--listen-metrics-urls', healthUrl, '--cert-file', certificate, '--key-file', key],
-      ...['--client-cert-auth', '--trusted-ca-file', certificate],
+      ...['--client-cert-auth', '--trusted-ca-file', certificate, '--bcrypt-cost', '4'],
     ];
     const etcd = new Etcd(url, args, dir, healthUrl);
     await etcd.ready();
@@ -76,6 +76,39 @@ export class Etcd {
     );
     for (const etcd of started) await etcd.ready();
     return started;
+  }
+
+  /**
+   * Lets only users in from now on: `root`, and one who may use the keys with some prefixes. With
+   * TLS, they show certificates as well.
+   */
+  demandPassword(user: { name: string; password: string; prefixes: readonly string[] }): void {
+    const { name, password, prefixes } = user;
+    const options = {
+      '--cert-file': '--cert',
+      '--key-file': '--key',
+      '--trusted-ca-file': '--cacert',
+    };
+    const tls = Object.entries(options).flatMap(([server, client]) => {
+      const at = this.#args.indexOf(server);
+      return at < 0 ? [] : [client, this.#args[at + 1]!];
+    });
+    const allow = ['role', 'grant-permission', name, '--prefix=true', 'readwrite'];
+    for (const args of [
+      ['user', 'add', `root:${password}-of-root`],
+      ['user', 'grant-role', 'root', 'root'],
+      ['role', 'add', name],
+      ...prefixes.map((prefix) => [...allow, prefix]),
+      ['user', 'add', `${name}:${password}`],
+      ['user', 'grant-role', name, name],
+      ['auth', 'enable'],
+    ]) {
+      const { status, stderr } = spawnSync('etcdctl', ['--endpoints', this.url, ...tls, ...args], {
+        encoding: 'utf8',
+        env: { ...process.env, ETCDCTL_API: '3' },
+      });
+      if (status !== 0) throw new Error(`etcdctl ${args.join(' ')}: ${stderr}`);
+    }
   }
 
   get child(): ChildProcess {

@@ -86,13 +86,19 @@ export class EtcdClient {
   async call<T>(path: string, body: object): Promise<T> {
     const response = await this.#post(path, body);
     if (response.status === 200) return parse<T>(response.body.toString());
-    const failure = failureOf(response.body.toString());
+    const failure = failureOf(response);
     if (failure.code === UNAUTHENTICATED && this.#options.user !== undefined) {
       this.#token = null;
       throw new UnavailableError('etcd: the token has ended');
     }
-    if (failure.code === UNAUTHENTICATED || failure.code === PERMISSION_DENIED) {
-      throw new RefusedError(`etcd does not accept the name and password: ${failure.message}`);
+    if (failure.code === UNAUTHENTICATED || failure.message.includes(NO_NAME)) {
+      throw new RefusedError('etcd asks for a name and a password: --cluster-etcd-user');
+    }
+    if (failure.code === PERMISSION_DENIED) {
+      throw new RefusedError(
+        'The user of etcd may not read and write the keys that begin with `gannet/` and the name ' +
+          'of the cluster',
+      );
     }
     if ([INVALID_ARGUMENT, NOT_FOUND, EXHAUSTED].includes(failure.code)) {
       throw new EtcdRefusal(failure.code, failure.message);
@@ -189,6 +195,10 @@ export class EtcdClient {
 }
 
 const AUTHENTICATE = 'auth/authenticate';
+/** Beginning of what the gateway sends instead of JSON. */
+const NAMED_CERTIFICATE = 'CommonName of client';
+/** How etcd calls a request without a token. */
+const NO_NAME = 'user name is empty';
 
 function parse<T>(text: string): T {
   try {
@@ -198,14 +208,21 @@ function parse<T>(text: string): T {
   }
 }
 
-function failureOf(text: string): { code: number; message: string } {
+function failureOf({ status, body }: OutboundResponse): { code: number; message: string } {
+  const text = body.toString();
+  if (text.startsWith(NAMED_CERTIFICATE)) {
+    throw new RefusedError(
+      'etcd asks for a password, and then takes no client certificate that has a CommonName: ' +
+        'make one without, for example with the subject /O=gannet',
+    );
+  }
   let failure: Failure = {};
   try {
     failure = JSON.parse(text) as Failure;
   } catch {
     // A proxy may send something else, for example.
   }
-  const { code = 0, message = 'no reason' } = failure;
+  const { code = 0, message = `status ${status}` } = failure;
   return { code, message };
 }
 

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { appendSurely } from '../../../src/cluster/appender.ts';
 import {
   OutcomeUnknownError,
+  RefusedError,
   TrimmedError,
   UnavailableError,
   WritesRefusedError,
@@ -22,7 +23,9 @@ type Step =
   | AppendResult['kind']
   /** No response. */
   | 'lost'
-  | { readonly finds: Entry | 'nothing' | 'trimmed' | 'no response' }
+  /** The password is not accepted any more. */
+  | 'denied'
+  | { readonly finds: Entry | 'nothing' | 'trimmed' | 'no response' | 'denied' }
   | { readonly leads: number };
 
 /** Responds with one step after the other, and requires exactly these calls. */
@@ -37,6 +40,7 @@ function scripted(steps: readonly Step[]): { log: Log; rest: Step[] } {
     append: async () => {
       const step = next((one) => typeof one === 'string');
       if (step === 'lost') throw new UnavailableError('lost');
+      if (step === 'denied') throw new RefusedError('denied');
       return { kind: step, reason: 'full' };
     },
     read: async () => {
@@ -44,6 +48,7 @@ function scripted(steps: readonly Step[]): { log: Log; rest: Step[] } {
         finds: Entry | string;
       };
       if (finds === 'trimmed') throw new TrimmedError('trimmed');
+      if (finds === 'denied') throw new RefusedError('denied');
       if (finds === 'no response') throw new UnavailableError('no response');
       return finds === 'nothing' ? [] : [finds];
     },
@@ -58,6 +63,12 @@ function scripted(steps: readonly Step[]): { log: Log; rest: Step[] } {
 const CASES: readonly [name: string, steps: readonly Step[], outcome: boolean | Function][] = [
   ['it is added at once', ['appended'], true],
   ['there is no space', ['refused'], WritesRefusedError],
+  ['it is not let in', ['denied'], WritesRefusedError],
+  [
+    'it is not let in after an attempt without a response',
+    ['lost', { finds: 'denied' }, { finds: 'nothing' }, 'denied', { finds: MINE }],
+    true,
+  ],
   ['another leads', ['fenced', { finds: 'nothing' }], false],
   ['another has its position', ['conflict', { finds: OTHER }], false],
   ['its attempt arrived without a response', ['lost', { finds: MINE }], true],

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { RefusedError, TrimmedError, UnavailableError } from '../../../src/cluster/errors.ts';
+import { TrimmedError, UnavailableError } from '../../../src/cluster/errors.ts';
 import { EtcdLog } from '../../../src/cluster/log/etcd-log.ts';
 import type { Log } from '../../../src/cluster/log/log.ts';
 import { ClusterSecret } from '../../../src/cluster/secret.ts';
@@ -367,28 +367,20 @@ describe('The log in etcd', () => {
   it('accepts a name and a password, and refuses wrong ones', async () => {
     const guarded = await Etcd.start();
     try {
-      const post = async (path: string, body: object): Promise<void> => {
-        const url = `${guarded.url}/v3/auth/${path}`;
-        await fetch(url, { method: 'POST', body: JSON.stringify(body) });
+      guarded.demandPassword({ name: 'one', password: 'secret', prefixes: ['gannet/c/'] });
+      const as = (password: string | null, cluster = 'c'): EtcdLog => {
+        const user = password === null ? undefined : { name: 'one', password };
+        return new EtcdLog(cluster, { endpoints: [guarded.url], user }, client, null);
       };
-      await post('user/add', { name: 'root', password: 'secret' });
-      await post('role/add', { name: 'root' });
-      await post('user/grant', { user: 'root', role: 'root' });
-      await post('enable', {});
-      const as = (password: string): EtcdLog =>
-        new EtcdLog(
-          'c',
-          { endpoints: [guarded.url], user: { name: 'root', password } },
-          client,
-          null,
-        );
       await as('secret').found(IDENTITY, 0);
       assert.deepEqual((await as('secret').state()).identity, IDENTITY);
-      await assert.rejects(as('wrong').state(), (error: Error) => {
-        assert.ok(error instanceof RefusedError);
-        assert.doesNotMatch(error.message, /wrong/);
-        return true;
-      });
+      for (const [log, message] of [
+        [as('wrong'), 'etcd does not accept the name and password'],
+        [as(null), 'etcd asks for a name and a password: --cluster-etcd-user'],
+        [as('secret', 'other'), /^The user of etcd may not read and write the keys that begin/],
+      ] as const) {
+        await assert.rejects(log.state(), { name: 'RefusedError', message });
+      }
     } finally {
       await guarded.stop();
     }
