@@ -22,8 +22,9 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { gunzipSync } from 'node:zlib';
+import { type Metrics, metricsOf } from '../src/relevance/metrics.ts';
+import { estimate } from '../src/relevance/resampling.ts';
 import { startBuiltServer } from '../test/support/built-server.ts';
-import { mulberry } from '../test/support/random.ts';
 
 interface Question {
   id: string | number;
@@ -32,11 +33,6 @@ interface Question {
 }
 /** Gains by document id. */
 type Judgements = Map<string, number>;
-interface Figures {
-  ndcg: number;
-  mrr: number;
-  recall: number;
-}
 type Ask = (body: object) => Promise<string[]>;
 
 const { values } = parseArgs({
@@ -73,7 +69,7 @@ const HYBRID_SETS = [
     }),
   ),
 ];
-const RESAMPLES = 2000;
+const DEPTHS = { page: 10, recall: 100 };
 
 function textOf(file: string): string {
   const bytes = readFileSync(file);
@@ -101,33 +97,10 @@ function judgementsOf(lines: readonly any[]): Map<string, Judgements> {
   return all;
 }
 
-/** The figures of one question. */
-function judge(found: readonly string[], relevant: Judgements): Figures {
-  const discount = (rank: number): number => 1 / Math.log2(rank + 2);
-  const gains = [...relevant.values()].sort((a, b) => b - a).slice(0, 10);
-  const ideal = gains.reduce((sum, gain, rank) => sum + gain * discount(rank), 0);
-  let dcg = 0;
-  found.slice(0, 10).forEach((id, rank) => (dcg += (relevant.get(id) ?? 0) * discount(rank)));
-  const first = found.slice(0, 10).findIndex((id) => relevant.has(id));
-  const recalled = found.slice(0, 100).filter((id) => relevant.has(id)).length;
-  return {
-    ndcg: dcg / ideal,
-    mrr: first < 0 ? 0 : 1 / (first + 1),
-    recall: recalled / relevant.size,
-  };
-}
-
-const mean = (numbers: readonly number[]): number =>
-  numbers.reduce((sum, number) => sum + number, 0) / numbers.length;
-
 /** The mean and the interval that holds 95 % of the means of resampled questions. */
 function interval(numbers: readonly number[]): string {
-  const random = mulberry(Number(values.seed));
-  const means = Array.from({ length: RESAMPLES }, () =>
-    mean(numbers.map(() => numbers[Math.floor(random() * numbers.length)]!)),
-  ).sort((a, b) => a - b);
-  const at = (share: number): string => means[Math.floor(share * (RESAMPLES - 1))]!.toFixed(3);
-  return `${mean(numbers).toFixed(3)} [${at(0.025)}, ${at(0.975)}]`;
+  const { mean, low, high } = estimate(numbers, Number(values.seed));
+  return `${mean.toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}]`;
 }
 
 async function figuresOf(
@@ -135,16 +108,16 @@ async function figuresOf(
   questions: readonly Question[],
   judged: Map<string, Judgements>,
   parameters: object,
-): Promise<Figures[]> {
-  const figures: Figures[] = [];
+): Promise<Metrics[]> {
+  const figures: Metrics[] = [];
   for (const { id, q } of questions) {
     const found = await ask({ ...parameters, q, limit: 100, attributesToRetrieve: ['id'] });
-    figures.push(judge(found, judged.get(String(id))!));
+    figures.push(metricsOf(found, judged.get(String(id))!, DEPTHS));
   }
   return figures;
 }
 
-function printTable(rows: ReadonlyMap<string, Figures[]>): void {
+function printTable(rows: ReadonlyMap<string, Metrics[]>): void {
   const width = Math.max(...[...rows.keys()].map((name) => name.length));
   const heads = ['nDCG@10', 'MRR@10', 'recall@100'].map((head) => head.padEnd(22));
   console.log(`${''.padEnd(width)}  ${heads.join('')}`);
@@ -156,7 +129,7 @@ function printTable(rows: ReadonlyMap<string, Figures[]>): void {
   }
 }
 
-function printChanges(rows: ReadonlyMap<string, Figures[]>, questions: readonly Question[]): void {
+function printChanges(rows: ReadonlyMap<string, Metrics[]>, questions: readonly Question[]): void {
   const names = [...rows.keys()];
   const [first, last] = [names[0]!, names.at(-1)!];
   const changes = questions
@@ -223,7 +196,7 @@ async function main(): Promise<void> {
       const { status, error } = await server.finish('PATCH', path, { body: settings });
       if (status !== 'succeeded') throw new Error(JSON.stringify(error));
     };
-    const rows = new Map<string, Figures[]>();
+    const rows = new Map<string, Metrics[]>();
     const hybrid = values.model === undefined ? [] : HYBRID_SETS;
     for (const set of values.search ?? [...DEFAULT_SETS, ...hybrid]) {
       const at = set.indexOf('=');

@@ -1,4 +1,5 @@
 import type { Command } from './command.ts';
+import { evaluateCommand } from './evaluate/evaluate.ts';
 import { exportCommand } from './export.ts';
 import { healthCommand } from './health.ts';
 import { importCommand } from './import.ts';
@@ -10,6 +11,7 @@ import { tasksCommand } from './tasks.ts';
 export const COMMANDS: readonly Command[] = [
   importCommand,
   exportCommand,
+  evaluateCommand,
   migrateCommand,
   tasksCommand,
   mcpCommand,

@@ -150,7 +150,11 @@ export class Connection {
 
   /** Registers a task and waits until it has finished. */
   async finish(method: PeerRequest['method'], path: string, value: unknown): Promise<FinishedTask> {
-    const uid = await this.register({ method, path, body: jsonBody(value) });
+    return this.finished(await this.register({ method, path, body: jsonBody(value) }));
+  }
+
+  /** Waits until a task has finished. */
+  async finished(uid: number): Promise<FinishedTask> {
     let ended: FinishedTask | null = null;
     await this.waitFor([uid], (task) => (ended = task));
     if (ended === null) throw new RefusedRequest(200, { message: `task ${uid} was deleted` }, null);
@@ -219,16 +223,21 @@ export function resultsOf<T>(page: { results?: unknown }): T[] {
   throw new RefusedRequest(200, { message: 'the response has no list `results`' }, null);
 }
 
-/** The connection that the options of a command describe, to a URL that was checked. */
+/**
+ * The connection that the options of a command describe, to a URL that was checked.
+ * @param headers sent with every request
+ */
 export function connectTo(
   url: string,
   given: GivenOptions<typeof CONNECTION_OPTIONS & typeof RETRY_OPTIONS>,
   terminal: Terminal,
+  headers: Readonly<Record<string, string>> = {},
 ): Connection {
   return new Connection(
     {
       url,
       key: given.text('key'),
+      headers,
       authorities: authoritiesOf(given),
       retrySeconds: given.values['retry-seconds'],
     },

@@ -12,6 +12,7 @@ describe('The program', function () {
   const NAMES = [
     'import',
     'export',
+    'evaluate',
     'migrate',
     'tasks',
     'health',

@@ -37,6 +37,7 @@ const SRC_LAYERS = [
   ...[
     'base',
     'records',
+    'relevance',
     'outbound',
     'cluster',
     'archive',
@@ -265,7 +266,9 @@ describe('The tree of src/', () => {
       if (folder === '' || other === folder) return [];
       // The page runs elsewhere: it knows the server by its routes and their types alone.
       if (folder === 'web') {
-        return ['records', 'contract'].includes(other) ? [] : [`${file} imports ${path}`];
+        return ['records', 'relevance', 'contract'].includes(other)
+          ? []
+          : [`${file} imports ${path}`];
       }
       const allowed =
         SRC_LAYERS.includes(other) &&
