@@ -53,6 +53,8 @@ export interface Access {
    * claims if it is a tenant token.
    */
   readonly holder: string;
+  /** How many times the turns of others the key gets, together with its tenant tokens. */
+  readonly weight: number;
   /**
    * Whose tasks the caller sees; null: those of every index. A caller that may access an alias sees
    * the tasks of its index.
@@ -76,6 +78,7 @@ export interface Access {
 
 const FULL_ACCESS: Access = {
   holder: 'master',
+  weight: 1,
   visible: null,
   indexPatterns: null,
   throttle: null,
@@ -91,6 +94,7 @@ class Principal implements Access {
   /** The stored record: another object once the key has changed. */
   readonly record: KeyRecord;
   readonly holder: string;
+  readonly weight: number;
   readonly token: TenantToken | null;
   readonly #patterns: IndexPatterns;
   readonly #restricted: boolean;
@@ -114,6 +118,7 @@ class Principal implements Access {
     this.#aliases = aliases;
     this.record = record;
     this.holder = token === null ? record.uid : `${record.uid} ${digestOf(token)}`;
+    this.weight = record.weight ?? 1;
     this.token = token;
     this.throttle = throttle;
     this.#patterns = new IndexPatterns(record.indexes);

@@ -87,6 +87,7 @@ export function keyView(record: KeyRecord, value: string, clock: Clock): KeyView
     createdAt: record.createdAt,
     updatedAt: record.updatedAt,
     ...(record.rateLimit !== undefined && { rateLimit: record.rateLimit }),
+    ...(record.weight !== undefined && { weight: record.weight }),
     ...(last !== undefined && { previousExpiresAt: last }),
   };
 }
@@ -131,19 +132,26 @@ export function newKey(
     createdAt: rfc3339(created),
     updatedAt: rfc3339(created),
     ...(rateLimit !== null && { rateLimit }),
+    ...(isSet(request.weight) && { weight: request.weight }),
   });
 }
 
 export function patchedKey(record: KeyRecord, change: PatchKeyRequest, clock: Clock): KeyRecord {
-  const { rateLimit: before, ...plain } = record;
+  const { rateLimit: before, weight: weightBefore, ...plain } = record;
   const rateLimit = change.rateLimit === undefined ? before : rateLimitOf(change.rateLimit);
+  const weight = change.weight === undefined ? weightBefore : change.weight;
   return {
     ...plain,
-    ...(rateLimit !== null && rateLimit !== undefined && { rateLimit }),
+    ...(isSet(rateLimit) && { rateLimit }),
+    ...(isSet(weight) && { weight }),
     name: change.name === undefined ? record.name : change.name,
     description: change.description === undefined ? record.description : change.description,
     updatedAt: rfc3339(clock.now()),
   };
+}
+
+function isSet<T>(value: T | null | undefined): value is T {
+  return value !== null && value !== undefined;
 }
 
 /** How long the values from before a rotation are accepted unless the request says so. */

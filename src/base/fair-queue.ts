@@ -21,6 +21,11 @@ export class FairQueue<T> {
     return this.#waiting.get(requester) ?? [];
   }
 
+  /** The requesters and their items, in the order in which they are served. */
+  entries(): Iterable<readonly [string, readonly T[]]> {
+    return this.#waiting;
+  }
+
   push(requester: string, item: T): void {
     const items = this.#waiting.get(requester);
     if (items === undefined) this.#waiting.set(requester, [item]);

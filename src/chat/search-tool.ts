@@ -32,7 +32,7 @@ export interface ChatCaller {
   /** The requester in whose name render threads are used. */
   requester: string;
   /** Whose permits its searches take. */
-  holder: string;
+  share: Pick<SearchAccess, 'holder' | 'weight'>;
   /** Uids of all indexes that may be searched, ascending. */
   accessible(): string[];
   /** Throws `ApiError` when the caller may not search the index. */

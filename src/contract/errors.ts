@@ -112,6 +112,7 @@ const PLAIN = [
   'invalid_api_key_offset',
   'invalid_api_key_rate_limit',
   'invalid_api_key_uid',
+  'invalid_api_key_weight',
   'invalid_batch_uids',
   'invalid_branch_follow',
   'invalid_chat_completion_api_key',

@@ -47,10 +47,16 @@ function shownText(code: ErrorCode): Declared<string | null> {
   return nullable(string({ maxLength: KEY_TEXT_MAX, default: null, 'x-code': code }));
 }
 
+/** How many turns of searches a key gets where one without a weight gets one. null: 1. */
+export const KEY_WEIGHT = nullable(
+  integer({ minimum: 1, maximum: 100, default: null, 'x-code': 'invalid_api_key_weight' }),
+);
+
 const CHANGEABLE = optionals({
   description: shownText('invalid_api_key_description'),
   name: shownText('invalid_api_key_name'),
 });
+const BOUNDS = optionals({ rateLimit: RATE_LIMIT, weight: KEY_WEIGHT });
 
 export const CREATE_KEY = object({
   ...CHANGEABLE,
@@ -72,13 +78,13 @@ export const CREATE_KEY = object({
       'x-missing-code': 'missing_api_key_expires_at',
     }),
   ),
-  rateLimit: optional(RATE_LIMIT),
+  ...BOUNDS,
 });
 export type CreateKeyRequest = Static<typeof CREATE_KEY>;
 
 export const PATCH_KEY = object({
   ...CHANGEABLE,
-  rateLimit: optional(RATE_LIMIT),
+  ...BOUNDS,
   uid: immutable('immutable_api_key_uid'),
   actions: immutable('immutable_api_key_actions'),
   indexes: immutable('immutable_api_key_indexes'),

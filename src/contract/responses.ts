@@ -384,6 +384,8 @@ export const KEY = object({
   updatedAt: DATE,
   /** Absent: the limit for all keys. */
   rateLimit: optional(RATE_LIMIT_VIEW),
+  /** Absent: 1. */
+  weight: optional(COUNT),
   /** Present while an earlier value is accepted: until when. */
   previousExpiresAt: optional(DATE),
 });

@@ -22,7 +22,7 @@ import {
   normalizeUuid,
   parseRfc3339,
 } from '../contract/formats.ts';
-import { KEY_ROTATION, type KeyRotation } from '../contract/keys.ts';
+import { KEY_ROTATION, KEY_WEIGHT, type KeyRotation } from '../contract/keys.ts';
 import { NO_NETWORK } from '../contract/network.ts';
 import type { RateLimit, Remote } from '../contract/responses.ts';
 import type { SearchRule } from '../contract/search-rules.ts';
@@ -42,6 +42,7 @@ import { textOf } from '../contract/task-types/dump-form.ts';
 type Json = Record<string, unknown>;
 
 const RATE_LIMITS = validator(RATE_LIMIT);
+const WEIGHTS = validator(KEY_WEIGHT);
 const ROTATIONS = validator(KEY_ROTATION);
 
 export interface DumpFile {
@@ -101,7 +102,7 @@ function keySection(keys: KeyStore): DumpSection {
         text: keys
           .list()
           .map((key) => {
-            const { description, name, uid, actions, indexes, rateLimit, rotation } = key;
+            const { description, name, uid, actions, indexes, rateLimit, weight, rotation } = key;
             const line = {
               description,
               name,
@@ -112,6 +113,7 @@ function keySection(keys: KeyStore): DumpSection {
               created_at: key.createdAt,
               updated_at: key.updatedAt,
               ...(rateLimit !== undefined && { rate_limit: rateLimit }),
+              ...(weight !== undefined && { weight }),
               ...(rotation !== undefined && { rotation }),
             };
             return `${JSON.stringify(line)}\n`;
@@ -133,6 +135,7 @@ function keySection(keys: KeyStore): DumpSection {
           createdAt: created,
           updatedAt: textOf(line.updated_at) ?? created,
           ...storedRateLimit(line.rate_limit),
+          ...storedWeight(line.weight),
           ...storedRotation(line.rotation),
         });
       }
@@ -145,6 +148,12 @@ function storedRateLimit(value: unknown): { rateLimit?: RateLimit } {
   const checked = RATE_LIMITS.validate(value ?? null);
   const rateLimit = checked.ok ? rateLimitOf(checked.value) : null;
   return rateLimit === null ? {} : { rateLimit };
+}
+
+/** The same of its weight. */
+function storedWeight(value: unknown): { weight?: number } {
+  const checked = WEIGHTS.validate(value ?? null);
+  return checked.ok && checked.value !== null ? { weight: checked.value } : {};
 }
 
 /** The same of its rotation. Without it, the first value would be accepted again. */

@@ -152,11 +152,12 @@ export function searchLimits(config: SearchConfig): ThreadOptions['search'] {
 }
 
 /**
- * More searches of one requester than two for each search thread would wait in the engine, ahead of
- * those of others. Without a queue they may hold all permits: what waits for its turn is refused.
+ * More searches than search threads would wait in the engine, ahead of those of others; the one
+ * more keeps threads busy while the next is handed over. Without a queue all permits may be used:
+ * what waits for its turn is refused.
  */
 function permitsOf({ searchesPerCore, searchQueueSize }: SearchConfig): PermitLimits {
   const threads = availableParallelism();
   const count = threads * searchesPerCore;
-  return { count, each: searchQueueSize === 0 ? count : Math.min(count, 2 * threads) };
+  return { count, busy: searchQueueSize === 0 ? count : Math.min(count, threads + 1) };
 }

@@ -6,7 +6,10 @@ import { ofQuery } from './of-query.ts';
 import type { SearchMeter } from './search-meter.ts';
 
 /** What a caller may search. */
-export type SearchAccess = Pick<Access, 'holder' | 'mayAccess' | 'tenantFilter' | 'refusal'>;
+export type SearchAccess = Pick<
+  Access,
+  'holder' | 'weight' | 'mayAccess' | 'tenantFilter' | 'refusal'
+>;
 
 /** The caller of a search. */
 export interface SearchCaller {

@@ -6,6 +6,8 @@ export interface WaitingSearches {
   startable: number;
   /** The requester whose search starts next; undefined: none can start. */
   next: string | undefined;
+  /** The weight of its key. */
+  weight: number;
   /** Requests that wait for their first permit. */
   requests: number;
 }
@@ -16,8 +18,8 @@ export type Counted = 'held' | 'waiting' | 'away';
 export interface PermitLimits {
   /** Permits of all queues together. */
   readonly count: number;
-  /** Permits that one requester may hold. */
-  readonly each: number;
+  /** Beyond this number of permits, only a requester that holds none gets one. */
+  readonly busy: number;
 }
 
 export interface Permits extends PermitLimits {
@@ -25,8 +27,11 @@ export interface Permits extends PermitLimits {
   readonly taken: number;
   /** Requests that wait in other queues for their first permit. */
   readonly waitingElsewhere: number;
-  /** Takes a permit if one is free. */
-  take(): boolean;
+  /**
+   * Takes a permit if one is free.
+   * @param isFirst its requester holds none
+   */
+  take(isFirst: boolean): boolean;
   /** Returns a permit. It may go to another queue at once. */
   giveBack(): void;
   /** How many permits a requester holds, requests of it wait, or searches of it are away. */
@@ -34,11 +39,8 @@ export interface Permits extends PermitLimits {
   add(requester: string, what: Counted, change: 1 | -1): void;
   /** The requests that wait or are away of the requester that has the most. */
   waitingMax(): number;
-  /**
-   * Tells other queues what waits here.
-   * @returns whether another queue may have returned a permit meanwhile: look again
-   */
-  noteWaiting(look: () => WaitingSearches): boolean;
+  /** Tells other queues what waits here. One of them may have returned a permit meanwhile. */
+  noteWaiting(look: () => WaitingSearches): void;
   /** `listener` is called with a permit that another queue has handed over. */
   onGranted(listener: () => void): void;
 }
@@ -46,7 +48,7 @@ export interface Permits extends PermitLimits {
 /** The permits of the only queue. */
 export class LocalPermits implements Permits {
   readonly count: number;
-  readonly each: number;
+  readonly busy: number;
   readonly waitingElsewhere = 0;
   taken = 0;
   /** Requesters with none are absent. */
@@ -56,13 +58,13 @@ export class LocalPermits implements Permits {
     away: new Map(),
   };
 
-  constructor({ count, each }: PermitLimits) {
+  constructor({ count, busy }: PermitLimits) {
     this.count = count;
-    this.each = each;
+    this.busy = busy;
   }
 
-  take(): boolean {
-    if (this.taken >= this.count) return false;
+  take(isFirst: boolean): boolean {
+    if (this.taken >= (isFirst ? this.count : this.busy)) return false;
     this.taken++;
     return true;
   }
@@ -89,9 +91,7 @@ export class LocalPermits implements Permits {
     return max;
   }
 
-  noteWaiting(): boolean {
-    return false;
-  }
+  noteWaiting(): void {}
 
   onGranted(): void {}
 }
@@ -109,7 +109,8 @@ const REQUESTS = 1;
 const GRANTED = 2;
 /** The group of the requester whose search starts next. */
 const NEXT = 3;
-const QUEUE_CELLS = 4;
+const WEIGHT = 4;
+const QUEUE_CELLS = 5;
 
 /** The memory of permits that `queues` queues share. */
 export function sharedPermitMemory(queues: number): SharedArrayBuffer {
@@ -122,18 +123,18 @@ const { waitAsync } = Atomics as unknown as {
 };
 
 /**
- * Permits that the queues of several threads share. A returned permit goes to a waiting search of
- * the requester that holds the fewest, wherever it waits; where several hold as few, each of their
- * queues is chosen in proportion to what waits there.
+ * Permits that the queues of several threads share. Each queue names the requester whose search
+ * starts next. A returned permit goes to the one that holds the fewest by its weight; where several
+ * hold as few, each of their queues is chosen in proportion to what waits there.
  *
  * Invariant: while a search waits, some permit is taken, and whoever returns it sees the search: a
  * queue notes what waits before it looks for a free permit once more, and a permit is returned
  * before its owner looks for searches once more. A search that waits because its requester holds
- * all it may is seen by the requester's next return.
+ * some is seen by the return that leaves fewer than `busy`, or by the requester's last.
  */
 export class SharedPermits implements Permits {
   readonly count: number;
-  readonly each: number;
+  readonly busy: number;
   readonly #cells: Int32Array;
   readonly #queues: number;
   readonly #queue: number;
@@ -142,11 +143,11 @@ export class SharedPermits implements Permits {
   /** @param queue number of the queue that uses this object */
   constructor(
     memory: SharedArrayBuffer,
-    { count, each, queue }: PermitLimits & { queue: number },
+    { count, busy, queue }: PermitLimits & { queue: number },
     random: () => number = Math.random,
   ) {
     this.count = count;
-    this.each = each;
+    this.busy = busy;
     this.#cells = new Int32Array(memory);
     this.#queues = (this.#cells.length - COMMON_CELLS) / QUEUE_CELLS;
     this.#queue = queue;
@@ -165,25 +166,28 @@ export class SharedPermits implements Permits {
     return sum;
   }
 
-  take(): boolean {
+  take(isFirst: boolean): boolean {
+    const max = isFirst ? this.count : this.busy;
     for (;;) {
       const taken = Atomics.load(this.#cells, TAKEN);
-      if (taken >= this.count) return false;
+      if (taken >= max) return false;
       if (Atomics.compareExchange(this.#cells, TAKEN, taken, taken + 1) === taken) return true;
     }
   }
 
   giveBack(): void {
-    const chosen = this.#choose();
-    if (chosen !== null && chosen !== this.#queue) {
-      this.#grant(chosen);
+    const chosen = this.#choose(this.taken - 1);
+    if (chosen !== null && chosen.queue !== this.#queue) {
+      this.#grant(chosen.queue);
       return;
     }
     Atomics.sub(this.#cells, TAKEN, 1);
     // This queue takes it again for what waits here.
-    if (chosen === this.#queue) return;
-    const late = this.#choose();
-    if (late !== null && late !== this.#queue && this.take()) this.#grant(late);
+    if (chosen !== null) return;
+    const late = this.#choose(this.taken);
+    if (late !== null && late.queue !== this.#queue && this.take(late.isFirst)) {
+      this.#grant(late.queue);
+    }
   }
 
   of(requester: string, what: Counted): number {
@@ -203,13 +207,13 @@ export class SharedPermits implements Permits {
     return max;
   }
 
-  noteWaiting(look: () => WaitingSearches): boolean {
-    const { startable, next, requests } = look();
+  noteWaiting(look: () => WaitingSearches): void {
+    const { startable, next, weight, requests } = look();
     const group = next === undefined ? 0 : groupOf(next);
     Atomics.store(this.#cells, cellOf(this.#queue, NEXT), group);
+    Atomics.store(this.#cells, cellOf(this.#queue, WEIGHT), weight);
     Atomics.store(this.#cells, cellOf(this.#queue, STARTABLE), startable);
     Atomics.store(this.#cells, cellOf(this.#queue, REQUESTS), requests);
-    return startable > 0;
   }
 
   onGranted(listener: () => void): void {
@@ -222,17 +226,22 @@ export class SharedPermits implements Permits {
     takeGranted();
   }
 
-  /** The queue that gets a returned permit; null: none. */
-  #choose(): number | null {
-    let fewest = this.each;
+  /**
+   * The queue that gets a returned permit, while `taken` others are taken; null: none.
+   * `isFirst`: for a requester that holds none.
+   */
+  #choose(taken: number): { queue: number; isFirst: boolean } | null {
+    let fewest = taken < this.busy ? Infinity : 0;
     let all = 0;
     const counts: number[] = [];
     for (let queue = 0; queue < this.#queues; queue++) {
-      const startable = Atomics.load(this.#cells, cellOf(queue, STARTABLE));
-      const group = Atomics.load(this.#cells, cellOf(queue, NEXT));
-      const held = startable === 0 ? this.each : Atomics.load(this.#cells, COUNTS.held + group);
       counts.push(0);
-      if (held >= this.each || held > fewest) continue;
+      const startable = Atomics.load(this.#cells, cellOf(queue, STARTABLE));
+      if (startable === 0) continue;
+      const group = Atomics.load(this.#cells, cellOf(queue, NEXT));
+      const weight = Math.max(1, Atomics.load(this.#cells, cellOf(queue, WEIGHT)));
+      const held = Atomics.load(this.#cells, COUNTS.held + group) / weight;
+      if (held > fewest) continue;
       if (held < fewest) {
         counts.fill(0);
         [fewest, all] = [held, 0];
@@ -242,7 +251,7 @@ export class SharedPermits implements Permits {
     }
     if (all === 0) return null;
     let at = Math.floor(this.#random() * all);
-    return counts.findIndex((count) => (at -= count) < 0);
+    return { queue: counts.findIndex((count) => (at -= count) < 0), isFirst: fewest === 0 };
   }
 
   #grant(queue: number): void {

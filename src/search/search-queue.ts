@@ -3,6 +3,7 @@ import { FairQueue } from '../base/fair-queue.ts';
 import type { CancelSignal } from '../base/cancel-signal.ts';
 import { LocalPermits, type Permits } from './permits.ts';
 import { metered, type SearchMeter } from './search-meter.ts';
+import { keyOf, Shares } from './shares.ts';
 
 /**
  * A queue that would take longer to be worked off is shortened, whatever its size: after an
@@ -43,8 +44,11 @@ export interface Permit {
 
 /** Who asks for a search. */
 export interface Requester {
-  /** The searches of each holder share the permits with those of the others. */
-  access: { readonly holder: string };
+  /**
+   * The searches of each holder share the permits with those of the others, in proportion to the
+   * weights of their keys (1 by default).
+   */
+  access: { readonly holder: string; readonly weight?: number };
   /** Empty: the server itself, whose searches are not reported. */
   requestId?: string;
   /** Removes the search from the queue when canceled. */
@@ -90,10 +94,11 @@ interface Lane {
 export type RunSearch = <T>(search: OneSearch<T>) => Promise<T>;
 
 /**
- * Limits the number of concurrent searches, and shares them among requesters. A freed permit goes
- * to the waiting requester that holds the fewest; of those that hold as few, to each in turn; of
- * its requests, to the oldest. So a requester gets the same number of permits as any other that
- * could use more, and none holds more than `Permits.each`.
+ * Limits the number of concurrent searches, and shares them among requesters: the keys, and the
+ * tenant tokens of each. A freed permit goes to the waiting key that is behind in its share; of its
+ * requesters, to the one that holds the fewest; of those that hold as few, to each in turn; of its
+ * requests, to the oldest. Beyond `Permits.busy` permits, only a requester that holds none gets
+ * one: then it waits for no search of another.
  *
  * A request of several searches is refused before its first search or never, and each of its
  * searches takes a permit. Those that have begun get every second permit of their requester, and no
@@ -112,6 +117,7 @@ export class SearchQueue {
   readonly #options: Required<Omit<SearchQueueOptions, 'permits'>>;
   readonly #permits: Permits;
   readonly #waiting = new FairQueue<Waiting>();
+  readonly #shares = new Shares();
   readonly #lanes = new Map<string, Lane>();
   /** Requests among those that wait. */
   #requests = 0;
@@ -123,7 +129,7 @@ export class SearchQueue {
   constructor(options: SearchQueueOptions) {
     const { permits, ...rest } = options;
     this.#permits =
-      typeof permits === 'number' ? new LocalPermits({ count: permits, each: permits }) : permits;
+      typeof permits === 'number' ? new LocalPermits({ count: permits, busy: permits }) : permits;
     this.#options = {
       onPermit: () => {},
       random: Math.random,
@@ -165,7 +171,8 @@ export class SearchQueue {
   /** Takes a permit for a new request, unless it has to wait. */
   #begins({ access: { holder }, requestId }: Requester): boolean {
     const away = this.#away < Math.max(this.permits, this.waitingMax);
-    const begins = (away || this.#waitingOf(holder) === 0) && this.#takes(holder);
+    const isNext = !this.#waiting.of(holder).some((item) => this.#mayStart(holder, item));
+    const begins = isNext && (away || this.#waitingOf(holder) === 0) && this.#takes(holder);
     if (begins && requestId !== '') this.#options.onPermit(0);
     return begins;
   }
@@ -176,7 +183,12 @@ export class SearchQueue {
   }
 
   #takes(holder: string): boolean {
-    return this.#permits.of(holder, 'held') < this.#permits.each && this.#permits.take();
+    return this.#permits.take(this.#permits.of(holder, 'held') === 0);
+  }
+
+  #push({ access: { holder, weight = 1 } }: Requester, waiting: Waiting): void {
+    this.#waiting.push(holder, waiting);
+    this.#shares.wait(keyOf(holder), weight, this.#options.now());
   }
 
   /**
@@ -243,11 +255,10 @@ export class SearchQueue {
   }
 
   #runFurther<T>(search: OneSearch<T>, requester: Requester, watcher: Watcher): Promise<T> {
-    const { holder } = requester.access;
-    if (this.#takes(holder)) return this.#hold(search, requester, watcher);
+    if (this.#takes(requester.access.holder)) return this.#hold(search, requester, watcher);
     return new Promise((resolve, reject) => {
       const start = (): void => void this.#hold(search, requester, watcher).then(resolve, reject);
-      this.#waiting.push(holder, { request: null, start });
+      this.#push(requester, { request: null, start });
       this.#lookAgain();
     });
   }
@@ -255,18 +266,19 @@ export class SearchQueue {
   /** Holds a permit until the search ends or is away. REQUIRES: the permit is taken */
   async #hold<T>(
     search: OneSearch<T>,
-    { access: { holder }, meter }: Requester,
+    requester: Requester,
     watcher: Watcher,
     counted = 1,
   ): Promise<T> {
-    const { now } = this.#options;
-    let since = now();
+    const { holder } = requester.access;
+    let since = this.#begin(requester);
     let ms = 0;
-    this.#permits.add(holder, 'held', 1);
     const giveBack = (): void => {
+      const now = this.#options.now();
+      ms += now - since;
+      this.#shares.end(keyOf(holder), since, now);
       this.#permits.add(holder, 'held', -1);
       this.#permits.giveBack();
-      ms += now() - since;
     };
     const leave = (change: 1 | -1): void => {
       this.#away += change;
@@ -282,13 +294,12 @@ export class SearchQueue {
           return await work();
         } finally {
           leave(-1);
-          await this.#takeAgain(holder);
-          since = now();
+          since = await this.#takeAgain(requester);
         }
       },
     };
     try {
-      return await metered(meter, counted, () => search(permit));
+      return await metered(requester.meter, counted, () => search(permit));
     } finally {
       giveBack();
       watcher.ended(ms);
@@ -296,19 +307,20 @@ export class SearchQueue {
     }
   }
 
-  /** Resolves with a permit. */
-  async #takeAgain(holder: string): Promise<void> {
-    const take = (): void => this.#permits.add(holder, 'held', 1);
-    if (this.#takes(holder)) {
-      take();
-      return;
-    }
-    await new Promise<void>((resolve) => {
-      const start = (): void => {
-        take();
-        resolve();
-      };
-      this.#waiting.push(holder, { request: null, start });
+  /** A search has a permit. @returns the moment */
+  #begin({ access: { holder, weight = 1 } }: Requester): number {
+    const now = this.#options.now();
+    this.#permits.add(holder, 'held', 1);
+    this.#shares.begin(keyOf(holder), weight, now);
+    return now;
+  }
+
+  /** Resolves with a permit: since when. */
+  async #takeAgain(requester: Requester): Promise<number> {
+    if (this.#takes(requester.access.holder)) return this.#begin(requester);
+    return new Promise((resolve) => {
+      const start = (): void => resolve(this.#begin(requester));
+      this.#push(requester, { request: null, start });
       this.#lookAgain();
     });
   }
@@ -322,10 +334,11 @@ export class SearchQueue {
         request: { since: this.#options.now(), several, refuse: reject },
         start: () => void start().then(resolve, reject),
       };
-      this.#waiting.push(holder, waiting);
+      this.#push(requester, waiting);
       this.#countRequest(holder, 1);
       signal?.onAbort(() => {
         if (!this.#waiting.remove(holder, waiting)) return;
+        this.#shares.stopWaiting(keyOf(holder));
         this.#countRequest(holder, -1);
         reject(this.#tooMany(holder));
         this.#noteWaiting();
@@ -364,26 +377,31 @@ export class SearchQueue {
     const chosen = requests[Math.floor(this.#options.random() * requests.length)];
     if (chosen === undefined) return false;
     const { request } = this.#waiting.removeAt(holder, chosen);
+    this.#shares.stopWaiting(keyOf(holder));
     this.#countRequest(holder, -1);
     request!.refuse(this.#tooMany(holder));
     this.#noteWaiting();
     return true;
   }
 
-  /** Called after something has begun to wait: another queue may have returned a permit. */
+  /**
+   * Called after something has begun to wait: another queue may have returned a permit, and another
+   * key may be behind by now.
+   */
   #lookAgain(): void {
-    if (this.#noteWaiting()) this.#startNext();
+    this.#noteWaiting();
+    this.#startNext();
   }
 
-  #noteWaiting(): boolean {
-    return this.#permits.noteWaiting(() => {
+  #noteWaiting(): void {
+    this.#permits.noteWaiting(() => {
       let startable = 0;
-      const next = this.#waiting.next((holder, items) => {
-        const count = items.filter((one) => this.#mayStart(holder, one)).length;
-        startable += count;
-        return count === 0 ? Infinity : this.#permits.of(holder, 'held');
-      });
-      return { startable, next, requests: this.#requests };
+      for (const [holder, items] of this.#waiting.entries()) {
+        startable += items.filter((one) => this.#mayStart(holder, one)).length;
+      }
+      const next = this.#next();
+      const weight = next === undefined ? 1 : this.#shares.weightOf(keyOf(next));
+      return { startable, next, weight, requests: this.#requests };
     });
   }
 
@@ -404,9 +422,9 @@ export class SearchQueue {
   #limit(holder: string): number {
     const { permits, waitingMax } = this;
     const lane = this.#lanes.get(holder);
-    if (lane === undefined || lane.ended < this.#permits.each) return waitingMax;
+    if (lane === undefined || lane.ended < this.#permits.busy) return waitingMax;
     const share = Math.max(1, permits / Math.max(1, this.#waiting.requesters));
-    const held = Math.min(share, this.#permits.each);
+    const held = Math.min(share, this.#permits.busy);
     const inTime = Math.floor((DRAIN_MS_MAX * held) / Math.max(lane.averageMs, 1e-3));
     return Math.min(waitingMax, Math.max(permits, inTime));
   }
@@ -422,7 +440,7 @@ export class SearchQueue {
       if (lane.several === 0) this.#lanes.delete(holder);
       return;
     }
-    const counted = AVERAGED_ROUNDS * this.#permits.each;
+    const counted = AVERAGED_ROUNDS * this.#permits.busy;
     lane.ended++;
     const before = lane.ended === 1 ? 0 : lane.averageMs;
     lane.averageMs = before + (ms - before) / Math.min(lane.ended, counted);
@@ -432,42 +450,59 @@ export class SearchQueue {
 
   /** @param isHeld a permit is taken already */
   #startNext(isHeld = false): void {
-    for (let held = isHeld; held || this.#permits.take(); held = false) {
-      const next = this.#takeNext();
+    let held = isHeld;
+    for (;;) {
+      const holder = this.#next();
+      if (holder === undefined || !(held || this.#takes(holder))) break;
+      const next = this.#takeNext(holder);
       this.#noteWaiting();
-      if (next === undefined) {
-        this.#permits.giveBack();
-        return;
-      }
-      next.start();
+      held = next === undefined;
+      next?.start();
+      // Not before: what a key used is forgotten when it neither waits nor holds.
+      this.#shares.stopWaiting(keyOf(holder));
     }
+    if (held) this.#permits.giveBack();
   }
 
-  /** Removes what gets the next permit; refuses requests on the way that have waited too long. */
-  #takeNext(): Waiting | undefined {
-    const { now, onPermit, waitMsMax } = this.#options;
-    for (;;) {
-      const holder = this.#waiting.next((one, items) => {
-        const held = this.#permits.of(one, 'held');
-        const may = held < this.#permits.each && items.some((item) => this.#mayStart(one, item));
-        return may ? held : Infinity;
-      });
-      if (holder === undefined) return undefined;
-      const items = this.#waiting.of(holder);
-      const further = items.findIndex((item) => !isRequest(item));
-      const request = items.findIndex((item) => isRequest(item) && this.#mayStart(holder, item));
-      const isFurther = further >= 0 && (request < 0 || !this.#lane(holder).nextIsRequest);
-      if (further >= 0) this.#lane(holder).nextIsRequest = isFurther;
-      const next = this.#waiting.take(holder, isFurther ? further : request);
-      if (next.request === null) return next;
-      this.#countRequest(holder, -1);
-      const waitedMs = now() - next.request.since;
-      if (waitedMs <= waitMsMax) {
-        onPermit(waitedMs);
-        return next;
-      }
-      next.request.refuse(this.#tooMany(holder));
+  /** The requester whose search starts next, as soon as it may have a permit. */
+  #next(): string | undefined {
+    const now = this.#options.now();
+    let key: string | undefined;
+    let [behind, held] = [Infinity, Infinity];
+    const mayStart = (holder: string, items: readonly Waiting[]): boolean =>
+      items.some((item) => this.#mayStart(holder, item));
+    for (const [holder, items] of this.#waiting.entries()) {
+      const its = keyOf(holder);
+      const at = this.#shares.at(its, now);
+      if (at > behind || !mayStart(holder, items)) continue;
+      if (at === behind && this.#shares.heldBy(its) >= held) continue;
+      [key, behind, held] = [its, at, this.#shares.heldBy(its)];
     }
+    return this.#waiting.next((holder, items) =>
+      keyOf(holder) === key && mayStart(holder, items)
+        ? this.#permits.of(holder, 'held')
+        : Infinity,
+    );
+  }
+
+  /** Removes what starts next of a requester; undefined: it has waited too long, and is refused. */
+  #takeNext(holder: string): Waiting | undefined {
+    const { now, onPermit, waitMsMax } = this.#options;
+    const items = this.#waiting.of(holder);
+    const further = items.findIndex((item) => !isRequest(item));
+    const request = items.findIndex((item) => isRequest(item) && this.#mayStart(holder, item));
+    const isFurther = further >= 0 && (request < 0 || !this.#lane(holder).nextIsRequest);
+    if (further >= 0) this.#lane(holder).nextIsRequest = isFurther;
+    const next = this.#waiting.take(holder, isFurther ? further : request);
+    if (next.request === null) return next;
+    this.#countRequest(holder, -1);
+    const waitedMs = now() - next.request.since;
+    if (waitedMs <= waitMsMax) {
+      onPermit(waitedMs);
+      return next;
+    }
+    next.request.refuse(this.#tooMany(holder));
+    return undefined;
   }
 
   #tooMany(holder: string): ApiError {

@@ -212,6 +212,23 @@ for (const transport of ['fastest', 'node'] as const) {
       assert.ok(!('rateLimit' in plain));
     });
 
+    it('comes with a weight, which is shown only if it is set', async () => {
+      const { uid, weight } = await newKey(undefined, { weight: 3 });
+      const patch = (body: object): Promise<TestResponse> =>
+        server.call('PATCH', `/keys/${uid}`, { body });
+      assert.equal(weight, 3);
+      assert.equal((await patch({ name: 'n' })).json.weight, 3);
+      assert.equal((await patch({ weight: 100 })).json.weight, 100);
+      for (const wrong of [0, 101, 1.5, 'x', {}]) {
+        const { status, json } = await patch({ weight: wrong });
+        assert.deepEqual([status, json.code], [400, 'invalid_api_key_weight'], String(wrong));
+      }
+      assert.ok(!('weight' in (await patch({ weight: null })).json));
+      for (const key of [await newKey(undefined), await newKey(null, { weight: null })]) {
+        assert.ok(!('weight' in key));
+      }
+    });
+
     it('of a key is refused when it is none', async () => {
       for (const rateLimit of [
         5,
@@ -231,14 +248,14 @@ for (const transport of ['fastest', 'node'] as const) {
 const nothing = { bytes: Buffer.from('{"hits":[]}'), head: headOf(0) };
 
 describe('The rate limit of a key', () => {
-  it('stands in a dump', async () => {
+  it('stands in a dump, as its weight does', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'gannet-dumps-'));
     const servers: BuiltServer[] = [];
     try {
       const first = await startBuiltServer(['--dump-dir', dir]);
       servers.push(first);
       const rateLimit = { requestsPerSecond: 7, concurrentSearches: null };
-      const body = { actions: ['search'], indexes: ['*'], expiresAt: null, rateLimit };
+      const body = { actions: ['search'], indexes: ['*'], expiresAt: null, rateLimit, weight: 3 };
       const { uid } = (await first.call('POST', '/keys', { body })).json;
       const rotated = (await first.call('POST', `/keys/${uid}/rotate`)).json;
       const { details } = await first.finish('POST', '/dumps');
@@ -246,12 +263,14 @@ describe('The rate limit of a key', () => {
       const second = await startBuiltServer(['--import-dump', dump]);
       servers.push(second);
       const { json } = await second.call('GET', `/keys/${uid}`);
-      assert.deepEqual(json.rateLimit, rateLimit);
+      assert.deepEqual([json.rateLimit, json.weight], [rateLimit, 3]);
       // With the first value again, a rotation because of a leak would be undone.
       assert.equal(json.key, rotated.key);
       assert.equal(json.previousExpiresAt, rotated.previousExpiresAt);
       const { results } = (await second.call('GET', '/keys')).json;
-      assert.equal(results.filter((key: object) => 'rateLimit' in key).length, 1);
+      for (const name of ['rateLimit', 'weight']) {
+        assert.equal(results.filter((key: object) => name in key).length, 1);
+      }
     } finally {
       for (const server of servers) await server.close();
       rmSync(dir, { recursive: true });

@@ -76,7 +76,7 @@ const NULLS: [method: string, path: string, rest: object, rows: Row[]][] = [
     ...(['POST', '/keys', { actions: [], indexes: [], expiresAt: null }] as const),
     [
       ['uid actions indexes', 'invalid_api_key_'],
-      ['name description expiresAt rateLimit', null],
+      ['name description expiresAt rateLimit weight', null],
     ],
   ],
   [

@@ -7,6 +7,7 @@ export function callerOf(given: Partial<SearchCaller> = {}): SearchCaller {
   return {
     access: {
       holder: 'test',
+      weight: 1,
       mayAccess: () => true,
       tenantFilter: () => null,
       refusal: (uid) =>

@@ -21,8 +21,9 @@ export class TestQueue {
     search: (permit: Permit) => Promise<T>,
     holder = 'all',
     signal?: CancelSignal,
+    weight = 1,
   ): Promise<T> {
-    return this.#queue.run(search, { access: { holder }, ...(signal && { signal }) });
+    return this.#queue.run(search, { access: { holder, weight }, ...(signal && { signal }) });
   }
 
   runSeveral<T>(request: (run: RunSearch) => Promise<T>, holder = 'all'): Promise<T> {

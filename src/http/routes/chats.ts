@@ -298,6 +298,7 @@ function chatServicesOf(server: Dependencies): ChatServices {
         // Models see the ids of foreign documents, not the documents.
         access: {
           holder: access.holder,
+          weight: access.weight,
           mayAccess: (other) => other === uid && access.mayAccess(uid),
           tenantFilter: (other) => access.tenantFilter(other),
           refusal: (other) => access.refusal(other),
@@ -312,10 +313,10 @@ function chatServicesOf(server: Dependencies): ChatServices {
       const [{ bytes }] = await services.search.execute(asked, caller);
       return bytes;
     },
-    documents: async (uid, ids, { holder, signal }) => {
+    documents: async (uid, ids, { share, signal }) => {
       const all = { offset: 0, limit: ids.length, fields: null, filter: null, sort: null };
       const request = { ...all, ids, retrieveVectors: false };
-      const reader = { access: { holder }, signal };
+      const reader = { access: share, signal };
       return wholeListing(await indexes.documents.fetch(uid, request, reader), server.limits);
     },
     hits: ({ requester }, hits, key) => server.renders.hits(requester, hits, key),
@@ -334,7 +335,7 @@ function callerOf(
   return {
     requestId,
     requester: requesterOf(context),
-    holder: access.holder,
+    share: access,
     accessible: () =>
       services.indexes
         .list()

@@ -17,7 +17,7 @@ function queuesOf({ queues, count, waitingMax = 1000, random = Math.random }: Op
     { length: queues },
     (_, queue) =>
       new TestQueue({
-        permits: new SharedPermits(memory, { count, each: count, queue }, random),
+        permits: new SharedPermits(memory, { count, busy: count, queue }, random),
         waitingMax,
         waitMsMax: 600_000,
         random,
