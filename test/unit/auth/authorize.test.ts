@@ -369,6 +369,8 @@ describe('A previous master key', () => {
 describe('With thousands of keys', () => {
   const MANY = 3000;
   const RUNS = 100;
+  /** A look at each key, or a new order of all, costs more than this many times as much. */
+  const FACTOR = 10;
 
   /** Milliseconds of the fastest of several series of calls. */
   async function quickest(work: (n: number) => unknown): Promise<number> {
@@ -402,7 +404,7 @@ describe('With thousands of keys', () => {
     const few = await quickest(both);
     await addMany();
     const many = await quickest(both);
-    assert.ok(many < 3 * few, `${few} ms with one key, ${many} ms with ${MANY}`);
+    assert.ok(many < FACTOR * few, `${few} ms with one key, ${many} ms with ${MANY}`);
   });
 
   it('a change of a key costs the next request what it costs with few', async () => {
@@ -415,7 +417,7 @@ describe('With thousands of keys', () => {
     const few = await quickest(change);
     await addMany();
     const many = await quickest(change);
-    assert.ok(many < 3 * few, `${few} ms with two keys, ${many} ms with ${MANY}`);
+    assert.ok(many < FACTOR * few, `${few} ms with two keys, ${many} ms with ${MANY}`);
   });
 
   it('each is found by its value in letters of either case, and listed newest first', async () => {

@@ -30,13 +30,17 @@ describe('The writer to standard error', () => {
     closeSync(fd);
   });
 
-  /** A process that writes this many lines and ends. `read`: whether they are read. */
+  /**
+   * A process that writes this many lines and ends: at once if they are `read`, otherwise while a
+   * write waits for a reader.
+   */
   function child(lines: number, read: boolean): Promise<{ status: number | null; text: string }> {
     const script = `
       const { StderrWriter } = await import(${JSON.stringify(SOURCE)});
       const writer = new StderrWriter();
       for (let n = 0; n < ${lines}; n++) writer.write('line ' + n + '\\n');
-      setTimeout(() => process.exit(7), 300);`;
+      ${read ? '' : 'await new Promise((resolve) => setTimeout(resolve, 300));'}
+      process.exit(7);`;
     const started = spawn(process.execPath, ['--import=tsx', '--input-type=module', '-e', script], {
       stdio: ['ignore', 'ignore', 'pipe'],
     });
