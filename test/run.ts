@@ -13,8 +13,9 @@ import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
+import { type Attempt, inParallel, repeatedAlone, type TestTime } from './support/attempts.ts';
 import { HAS_ETCD } from './support/etcd.ts';
-import { type MochaRun, runMocha, type TestTime } from './support/mocha-pool.ts';
+import { type MochaRun, runMocha } from './support/mocha-pool.ts';
 
 interface Outcome {
   passed: number;
@@ -61,6 +62,7 @@ const LONG: readonly string[] = [
 /** C++ tests of the same kind. */
 const LONG_NATIVE =
   'Adjacency.BlocksBeyondWhatIsHeldInMemory:VerifyTest.FindsInvalidContentWithValidChecksums';
+const SHORT_NATIVE = `-${LONG_NATIVE}`;
 
 const begins = (file: string, starts: readonly string[]): boolean =>
   starts.some((start) => file.startsWith(start));
@@ -85,10 +87,12 @@ const STEPS: Record<string, () => Promise<Outcome>> = {
   types: () => check('npx', ['tsc', '-p', 'test/tsconfig.json']),
   lint: () => check('npm', ['run', '--silent', 'lint']),
   format: async () =>
-    together(await check('npm', ['run', '--silent', 'format:check']), await cppFormat()),
+    together(
+      ...(await Promise.all([check('npm', ['run', '--silent', 'format:check']), cppFormat()])),
+    ),
   unit: () => unitTests(),
   golden: () => goldenTests(),
-  native: () => nativeTests([`--gtest_filter=-${LONG_NATIVE}`]),
+  native: () => nativeTests(SHORT_NATIVE),
 };
 
 /** Comparisons of each C++ property test with its plain loops when asked for many. */
@@ -99,27 +103,28 @@ const COMPARISONS = '1000000';
  */
 const CPU_LEVELS = ['portable', 'avx2'];
 const CPU_FILTER =
-  '--gtest_filter=TuningTest.*:DocSetUnion.*:OrdinalSet.*:MatchRoles.*:WordMasks.*:AsciiBlocksTest.*';
+  'TuningTest.*:DocSetUnion.*:OrdinalSet.*:MatchRoles.*:WordMasks.*:AsciiBlocksTest.*';
 
 /** Steps that take long. */
 const ON_REQUEST: Record<string, () => Promise<Outcome>> = {
   // Makes the archive and the package and runs them in empty roots: before a release.
   release: () => mocha([RELEASE, NPM]),
-  long: () => mocha(testFiles((file) => begins(file, LONG))),
-  alone: () => (compiled ??= compiledAlone()),
-  cluster: () => {
-    // A cluster mostly waits; what compiles meanwhile yields to it.
-    if (stepsOfRun.includes('alone')) compiled ??= compiledAlone();
-    return cluster();
+  long: () => {
+    // Browsers, servers that are killed and clusters mostly wait; what computes meanwhile yields.
+    if (stepsOfRun.includes('long-native')) inBackground(nativeRuns(LONG_NATIVE));
+    if (stepsOfRun.includes('alone')) inBackground(compiledAlone());
+    return mocha(testFiles((file) => begins(file, LONG)));
   },
-  'long-native': () => nativeTests([`--gtest_filter=${LONG_NATIVE}`]),
+  alone: () => compiledAlone(),
+  cluster: () => cluster(),
+  'long-native': () => nativeTests(LONG_NATIVE),
   // Before a release as well: what the tests of the engine do under the sanitizers of g++, and
   // random requests.
   sanitizers: async () => together(await sanitized('ASAN'), await sanitized('TSAN')),
   // With those that take long.
   clients: () => mocha([CLIENTS], { ...process.env, GANNET_CLIENTS: 'all' }),
   oracle: () =>
-    nativeTests(['--gtest_filter=*Oracle.*'], {
+    nativeTests('*Oracle.*', {
       GANNET_COMPARISONS: COMPARISONS,
       // Thousands of small indexes: that they reach the disk is not what is compared.
       ...(existsSync('/dev/shm') ? { TMPDIR: '/dev/shm' } : {}),
@@ -202,20 +207,19 @@ function count(text: string, pattern: RegExp): number {
   return Math.max(0, ...[...text.matchAll(pattern)].map((match) => Number(match[1])));
 }
 
-/** A program that died before its summary has failed even when its summary shows nothing. */
-function outcome(ended: Ended, counts: Outcome, begin?: RegExp): Outcome {
-  if (ended.ok) return counts;
-  return { ...counts, failed: Math.max(1, counts.failed), report: reportOf(ended, begin) };
+async function mocha(files: readonly string[], env = process.env): Promise<Outcome> {
+  return outcomeOf(await concluded(await runMocha(files, [], env)));
 }
 
-async function mocha(files: readonly string[], env = process.env): Promise<Outcome> {
-  return outcomeOfMocha(await runMocha(files, [], env));
+/** With a second attempt for what failed, when nothing runs in the background any more. */
+function concluded<T extends Attempt>(runs: readonly T[]): Promise<T[]> {
+  return repeatedAlone(runs, () => Promise.all([...natives.values(), compiled]));
 }
 
 /** Where mocha begins its list of failures. */
 const FAILING = /^ +\d+ failing/gm;
 
-function outcomeOfMocha(runs: readonly MochaRun[]): Outcome {
+function outcomeOf(runs: readonly Attempt[]): Outcome {
   times.push(...runs.flatMap((one) => one.tests));
   return runs
     .map(({ ok, passed, failed, skipped: pending, text, unstable }) => ({
@@ -251,77 +255,91 @@ async function buildNativeTests(): Promise<Outcome | null> {
  */
 async function unitTests(): Promise<Outcome> {
   const golden = stepsOfRun.includes('golden') ? goldenFiles() : [];
-  const runs = await runMocha(
-    testFiles((file) => !begins(file, LONG)),
-    golden,
-  );
+  // While a test waits for a server.
+  if (stepsOfRun.includes('native')) inBackground(nativeRuns(SHORT_NATIVE));
+  const files = testFiles((file) => !begins(file, LONG));
+  const runs = await concluded(await runMocha(files, golden));
   const isGolden = ({ given }: MochaRun): boolean => begins(given[0]!, [GOLDEN]);
   if (golden.length > 0) goldenRuns = runs.filter(isGolden);
-  return outcomeOfMocha(runs.filter((one) => !isGolden(one)));
+  return outcomeOf(runs.filter((one) => !isGolden(one)));
 }
 
 /** Those of the step `unit`. */
 let goldenRuns: MochaRun[] | undefined;
 
 async function goldenTests(): Promise<Outcome> {
-  return outcomeOfMocha((goldenRuns ??= await runMocha([], goldenFiles())));
+  return outcomeOf((goldenRuns ??= await concluded(await runMocha([], goldenFiles()))));
 }
 
 /** Under way while other steps wait for servers. */
 let nativeBuild: Promise<Outcome | null> | undefined;
 
-async function nativeTests(options: readonly string[] = [], env = process.env): Promise<Outcome> {
+/** The step of the work reports its failure. */
+function inBackground(work: Promise<unknown>): void {
+  work.catch(() => {});
+}
+
+/** The first attempts, by the filter of the tests. */
+const natives = new Map<string, Promise<Attempt[] | Outcome>>();
+
+/** Begins the C++ tests, once. They leave the processors to whatever else runs. */
+function nativeRuns(filter: string, env = process.env): Promise<Attempt[] | Outcome> {
+  const begun = natives.get(filter) ?? beginNative(filter, env);
+  natives.set(filter, begun);
+  return begun;
+}
+
+async function beginNative(filter: string, env: NodeJS.ProcessEnv): Promise<Attempt[] | Outcome> {
   const missing = await (nativeBuild ??= buildNativeTests());
   if (missing !== null) return missing;
   const program = `${NATIVE_BUILD}/native_tests`;
+  const shards = Array.from({ length: availableParallelism() }, (_, shard) => {
+    const part = { GTEST_TOTAL_SHARDS: CORES, GTEST_SHARD_INDEX: String(shard) };
+    return () => nativeRun(program, filter, { ...env, ...part });
+  });
   // Functions with variants for younger processors: the older ones are tested as well.
-  for (const level of CPU_LEVELS) {
-    const variant = await run(program, ['--gtest_brief=1', CPU_FILTER], {
-      ...env,
-      GANNET_TEST_CPU: level,
-    });
-    if (!variant.ok) return failure(variant);
-  }
-  const shards = await Promise.all(
-    Array.from({ length: availableParallelism() }, async (_, shard) => {
-      const file = `${NATIVE_BUILD}/native-times-${shard}.json`;
-      const ended = await run(
-        program,
-        ['--gtest_brief=1', `--gtest_output=json:${file}`, ...options],
-        {
-          ...env,
-          GTEST_TOTAL_SHARDS: CORES,
-          GTEST_SHARD_INDEX: String(shard),
-        },
-      );
-      times.push(...nativeTimes(file));
-      return ended;
-    }),
-  );
-  const repeated: Outcome[] = [];
-  for (const shard of shards) repeated.push(await repeatedAlone(shard, program, env));
-  return repeated.reduce(together);
+  const levels = filter === SHORT_NATIVE ? CPU_LEVELS : [];
+  const variants = levels.map((level) => () => {
+    return nativeRun(program, CPU_FILTER, { ...env, GANNET_TEST_CPU: level });
+  });
+  return inParallel([...shards, ...variants]);
 }
 
-/** With more failing C++ tests than these, what failed is not the machine. */
-const REPEATED_TESTS_MAX = 3;
+async function nativeTests(filter: string, env = process.env): Promise<Outcome> {
+  const runs = await nativeRuns(filter, env);
+  return Array.isArray(runs) ? outcomeOf(await concluded(runs)) : runs;
+}
 
-/** The outcome of a shard, whose few failing tests get a second attempt while nothing else runs. */
-async function repeatedAlone(
-  shard: Ended,
+/** The number of runs of C++ tests so far. */
+let nativeCount = 0;
+
+async function nativeRun(
   program: string,
+  filter: string,
   env: NodeJS.ProcessEnv,
-): Promise<Outcome> {
-  const first = outcomeOfShard(shard);
-  const names = [...shard.text.matchAll(/^\[ {2}FAILED {2}\] ([^ ,]+).*\(\d+ ms\)$/gm)].map(
+): Promise<Attempt> {
+  const file = `${NATIVE_BUILD}/native-times-${nativeCount++}.json`;
+  const options = ['--gtest_brief=1', `--gtest_output=json:${file}`, `--gtest_filter=${filter}`];
+  const { ok, text } = await run('nice', ['-n', '19', program, ...options], env, false);
+  process.stdout.write(text);
+  const failed = [...text.matchAll(/^\[ {2}FAILED {2}\] ([^ ,]+).*\(\d+ ms\)$/gm)].map(
     (match) => match[1]!,
   );
-  if (names.length === 0 || names.length > REPEATED_TESTS_MAX) return first;
-  const again = await run(program, ['--gtest_brief=1', `--gtest_filter=${names.join(':')}`], env);
-  if (!again.ok) return first;
-  const { report, ...counts } = first;
-  const passed = first.passed + names.length;
-  return { ...counts, passed, failed: 0, unstable: report ?? names.join(' ') };
+  // A program that has died before its end has failed in whatever it had not begun.
+  const isWhole = /^\[={10}\] \d+ tests? .* ran\./m.test(text);
+  return {
+    ok,
+    passed: count(text, /^\[ {2}PASSED {2}\] (\d+) test/gm),
+    failed: ok ? 0 : Math.max(1, failed.length),
+    skipped: count(text, /^\[ {2}SKIPPED \] (\d+) test/gm),
+    text,
+    tests: nativeTimes(file),
+    failing: isWhole ? failed : [],
+    again: () => {
+      const { GTEST_TOTAL_SHARDS: _, GTEST_SHARD_INDEX: __, ...whole } = env;
+      return nativeRun(program, failed.join(':'), whole);
+    },
+  };
 }
 
 /** Minutes of faults; everything is compared after each. */
@@ -366,7 +384,11 @@ const HAS_CCACHE = spawnSync('ccache', ['--version'], { stdio: 'ignore' }).statu
  * Whether each file of the engine includes what it uses: the build compiles several as one,
  * node-gyp each by itself.
  */
-async function compiledAlone(): Promise<Outcome> {
+function compiledAlone(): Promise<Outcome> {
+  return (compiled ??= compileAllAlone());
+}
+
+async function compileAllAlone(): Promise<Outcome> {
   const what = 'the files of the engine, each by itself';
   if (!existsSync(COMPILE_COMMANDS)) return skipped(what, 'there is no build by cmake');
   const commands = JSON.parse(readFileSync(COMPILE_COMMANDS, 'utf8')) as CompileCommand[];
@@ -380,15 +402,13 @@ async function compiledAlone(): Promise<Outcome> {
   if (together.size < 2) return skipped(what, 'the build has compiled them so');
   mkdirSync(ALONE, { recursive: true });
   const files = readFileSync('native/sources.txt', 'utf8').match(/^native\/\S+\.cc$/gm) ?? [];
-  const faults: string[] = [];
-  const work = async (): Promise<void> => {
-    for (let file = files.pop(); file !== undefined; file = files.pop()) {
+  const compiles = await inParallel(
+    files.map((file) => () => {
       const target = file.startsWith('native/addon/') ? 'gannet' : 'engine';
-      const ended = await compileAlone(file, together.get(target)!);
-      if (!ended.ok) faults.push(ended.text);
-    }
-  };
-  await Promise.all(Array.from({ length: availableParallelism() }, work));
+      return compileAlone(file, together.get(target)!);
+    }),
+  );
+  const faults = compiles.filter(({ ok }) => !ok).map(({ text }) => text);
   console.log(`${faults.length} files that do not compile by themselves`);
   return faults.length === 0
     ? { passed: 1, failed: 0, skipped: 0 }
@@ -442,8 +462,7 @@ async function sanitized(type: 'ASAN' | 'TSAN'): Promise<Outcome> {
     UBSAN_OPTIONS: 'halt_on_error=1:print_stacktrace=1',
     TSAN_OPTIONS: 'halt_on_error=1',
   };
-  const ended = await run(`${folder}/native_tests`, ['--gtest_brief=1'], env);
-  const tests = outcomeOfShard(ended);
+  const tests = outcomeOf([await nativeRun(`${folder}/native_tests`, '*', env)]);
   if (type === 'TSAN') return tests;
   // Node itself is built without sanitizers.
   const library = spawnSync('g++', ['-print-file-name=libasan.so'], { encoding: 'utf8' }).stdout;
@@ -454,15 +473,6 @@ async function sanitized(type: 'ASAN' | 'TSAN'): Promise<Outcome> {
     LD_PRELOAD: library.trim(),
   });
   return together(tests, requests.ok ? { passed: 1, failed: 0, skipped: 0 } : failure(requests));
-}
-
-function outcomeOfShard(ended: Ended): Outcome {
-  return outcome(ended, {
-    passed: count(ended.text, /^\[ {2}PASSED {2}\] (\d+) test/gm),
-    // A brief report has a line for each, and no total.
-    failed: [...ended.text.matchAll(/^\[ {2}FAILED {2}\] .*\(\d+ ms\)$/gm)].length,
-    skipped: count(ended.text, /^\[ {2}SKIPPED \] (\d+) test/gm),
-  });
 }
 
 function together(a: Outcome, b: Outcome): Outcome {

@@ -3,30 +3,13 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type Attempt, inParallel } from './attempts.ts';
 
-export interface TestTime {
-  title: string;
-  file: string;
-  ms: number;
-}
-
-export interface MochaRun {
+export interface MochaRun extends Attempt {
   /** The files that it was asked to run. */
   given: readonly string[];
-  /** The process ended normally, and no test failed. */
-  ok: boolean;
-  passed: number;
-  failed: number;
-  skipped: number;
-  /** What it printed. */
-  text: string;
-  tests: TestTime[];
   /** Milliseconds by file, hooks included. */
   files: Readonly<Record<string, number>>;
-  /** Files with a failed test or hook. */
-  failing: readonly string[];
-  /** What the failures were of files that then passed alone. */
-  unstable?: string;
 }
 
 const MOCHA = 'node_modules/mocha/bin/mocha.js';
@@ -35,9 +18,9 @@ const REPORTER = 'test/support/timed-reporter.cjs';
  * A process takes a second to start, so it runs many files; there are enough processes that none
  * runs alone at the end.
  */
-const SHARES_PER_CORE = 8;
-/** With more failing files than these, of some 300, what failed is not the machine. */
-const REPEATED_FILES_MAX = 10;
+const SHARES_PER_CORE = 12;
+/** A test often waits, for a browser, a disk or a clock: another process computes meanwhile. */
+const WAITING_PROCESSES = 1;
 /** Seconds that a process may take to end once its tests have. */
 const CHECKS_AFTER_REPORT = 30;
 
@@ -51,34 +34,11 @@ export async function runMocha(
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<MochaRun[]> {
   const cores = availableParallelism();
-  const waiting = [...alone.map((file) => [file]), ...shares(files, cores * SHARES_PER_CORE)];
-  const runs: MochaRun[] = [];
-  const work = async (): Promise<void> => {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      const run = await oneProcess(next, env);
-      process.stdout.write(run.text);
-      runs.push(run);
-    }
-  };
-  await Promise.all(Array.from({ length: cores }, work));
-  const failing = runs.flatMap((run) => run.failing);
-  if (failing.length > REPEATED_FILES_MAX) return runs;
-  const repeated: MochaRun[] = [];
-  for (const run of runs) repeated.push(await repeatedAlone(run, env));
-  return repeated;
-}
-
-/**
- * The run, with the results of a second attempt for its failing files. Some tests measure time or
- * fill memory, and another process may disturb them. What fails alone as well has failed.
- */
-async function repeatedAlone(run: MochaRun, env: NodeJS.ProcessEnv): Promise<MochaRun> {
-  if (run.ok || run.failing.length === 0 || run.failing.includes('')) return run;
-  console.log(`\nAgain, alone: ${run.failing.join(' ')}`);
-  const again = await oneProcess(run.failing, env);
-  process.stdout.write(again.text);
-  if (!again.ok) return run;
-  return { ...run, ok: true, passed: run.passed + run.failed, failed: 0, unstable: run.text };
+  const processes = [...alone.map((file) => [file]), ...shares(files, cores * SHARES_PER_CORE)];
+  return inParallel(
+    processes.map((given) => () => oneProcess(given, env)),
+    cores + WAITING_PROCESSES,
+  );
 }
 
 /** Files distributed by size, so that the shares take about as long. */
@@ -110,7 +70,10 @@ function oneProcess(files: readonly string[], env: NodeJS.ProcessEnv): Promise<M
     });
     child.once('close', (status) => {
       clearInterval(watch);
-      resolve({ given: files, ok: status === 0, text, ...readTimes(times, status) });
+      const read = readTimes(times, status);
+      process.stdout.write(text);
+      const again = (): Promise<MochaRun> => oneProcess(read.failing, env);
+      resolve({ given: files, ok: status === 0, text, again, ...read });
       rmSync(folder, { recursive: true });
     });
   });
@@ -139,5 +102,7 @@ function readTimes(file: string, status: number | null): Times {
   } catch {
     return { passed: 0, failed: 1, skipped: 0, tests: [], files: {}, failing: [] };
   }
-  return status === 0 ? times : { ...times, failed: Math.max(1, times.failed) };
+  // A hook outside of all files has failed.
+  const failing = times.failing.includes('') ? [] : times.failing;
+  return status === 0 ? times : { ...times, failing, failed: Math.max(1, times.failed) };
 }
