@@ -40,8 +40,13 @@ export async function forward(
   }
   const ending = new AbortController();
   const end = (): void => ending.abort();
+  let reason = 'the leader does not respond';
+  const change = (): void => {
+    reason = 'the leader has changed, or cannot be reached';
+    end();
+  };
   connection.onAbort(end);
-  leads.addEventListener('abort', end, { once: true });
+  leads.addEventListener('abort', change, { once: true });
   let silence = setTimeout(end, SILENT_MS);
   const body = bodyOf(connection, (bytes) => {
     clearTimeout(silence);
@@ -72,11 +77,11 @@ export async function forward(
     if (!(error instanceof OutboundError)) throw error;
     // No process listens there: nothing was sent.
     if (error.failure === 'unreachable') throw noLeader();
-    const reason = error.failure === 'canceled' ? 'the leader does not respond' : error.message;
-    throw new ApiError('cluster_unavailable', `The write may have happened: ${reason}.`);
+    const why = error.failure === 'canceled' ? reason : error.message;
+    throw new ApiError('cluster_unavailable', `The write may have happened: ${why}.`);
   } finally {
     clearTimeout(silence);
-    leads.removeEventListener('abort', end);
+    leads.removeEventListener('abort', change);
   }
 }
 

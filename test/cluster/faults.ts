@@ -72,6 +72,16 @@ const KINDS = {
       };
     },
   },
+  'no response of etcd': {
+    weight: 1.5,
+    holdMsMax: LONGER_THAN_LEASE_MS,
+    begin: async (_, { etcd }) => {
+      for (const link of etcd) await link.set('deaf');
+      return async () => {
+        for (const link of etcd) await link.set('open');
+      };
+    },
+  },
   'no link to a member of etcd': {
     weight: 1,
     holdMsMax: LONGER_THAN_LEASE_MS,
@@ -95,7 +105,7 @@ const KINDS = {
     weight: 2,
     holdMsMax: LONGER_THAN_LEASE_MS,
     begin: async (_, { link }, random) => {
-      await link.set(random.pick(['stalled', 'refused'] as const));
+      await link.set(random.pick(['stalled', 'deaf', 'refused'] as const));
       return () => link.set('open');
     },
   },
@@ -113,7 +123,7 @@ const KINDS = {
     weight: 1,
     holdMsMax: LONGER_THAN_LEASE_MS,
     begin: async (_, { store }, random) => {
-      await store.set(random.pick(['stalled', 'refused'] as const));
+      await store.set(random.pick(['stalled', 'deaf', 'refused'] as const));
       return () => store.set('open');
     },
   },

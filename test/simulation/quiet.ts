@@ -16,10 +16,14 @@ export interface Member {
 }
 
 export class QuietCluster {
-  readonly scheduler = new Scheduler(1);
+  readonly scheduler: Scheduler;
   readonly log = new MemoryLogState(() => this.scheduler.now);
   readonly objects = new Objects();
   readonly #hosts = new Map<string, Host>();
+
+  constructor(seed = 1) {
+    this.scheduler = new Scheduler(seed);
+  }
 
   host(name: string): Host {
     const found = this.#hosts.get(name) ?? new Host(name, this.scheduler, { ...NO_FAULTS });

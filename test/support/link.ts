@@ -6,10 +6,12 @@ import { setTimeout as delay } from 'node:timers/promises';
  * Forwards TCP connections to one port of this machine, and breaks as networks do.
  *
  * `open`: passes everything on. `stalled`: accepts connections and passes nothing on, as when
- * packets are dropped; what waits arrives after all when the link is open again. `refused`: breaks
- * all connections and refuses new ones, as a machine does on whose port no process listens.
+ * packets are dropped; what waits arrives after all when the link is open again. `deaf`: passes
+ * nothing back. `refused`: breaks all connections and refuses new ones, as a machine does on whose
+ * port no process listens.
  */
-export type LinkState = 'open' | 'stalled' | 'refused';
+export type LinkState = 'open' | 'stalled' | 'deaf' | 'refused';
+type Way = 'sent' | 'received';
 
 export class Link {
   /** The delay of each piece of data. */
@@ -21,9 +23,7 @@ export class Link {
   readonly #sockets = new Set<Socket>();
   #server: Server;
   #state: LinkState = 'open';
-  /** Resolves when the link is not stalled. */
-  #passes: Promise<void> = Promise.resolve();
-  #pass: () => void = () => {};
+  readonly #ways: Record<Way, Gate> = { sent: new Gate(), received: new Gate() };
 
   private constructor(target: number, server: Server) {
     this.#target = target;
@@ -44,8 +44,8 @@ export class Link {
     if (state === this.#state) return;
     const before = this.#state;
     this.#state = state;
-    if (before === 'stalled') this.#pass();
-    if (state === 'stalled') this.#passes = new Promise((pass) => (this.#pass = pass));
+    this.#ways.sent.set(state !== 'stalled');
+    this.#ways.received.set(state !== 'stalled' && state !== 'deaf');
     if (state === 'refused') this.close();
     else if (before === 'refused') {
       this.#server = await listening(this.port);
@@ -54,36 +54,52 @@ export class Link {
   }
 
   close(): void {
-    this.#pass();
+    for (const gate of Object.values(this.#ways)) gate.set(true);
     this.#server.close();
     for (const socket of this.#sockets) socket.destroy();
   }
 
   #accept(client: Socket): void {
     const target = connect({ host: '127.0.0.1', port: this.#target, noDelay: true });
-    for (const [from, to] of [
-      [client, target],
-      [target, client],
+    for (const [from, to, way] of [
+      [client, target, 'sent'],
+      [target, client, 'received'],
     ] as const) {
       this.#sockets.add(from);
       from.on('error', () => {});
       from.on('close', () => {
         this.#sockets.delete(from);
-        void this.#passes.then(() => to.destroySoon());
+        void this.#ways[way].passes.then(() => to.destroySoon());
       });
-      void this.#pump(from, to, from === client ? 'sent' : 'received').catch(() => {});
+      void this.#pump(from, to, way).catch(() => {});
     }
   }
 
-  async #pump(from: Socket, to: Socket, way: 'sent' | 'received'): Promise<void> {
+  async #pump(from: Socket, to: Socket, way: Way): Promise<void> {
     for await (const piece of from) {
       this.bytes[way] += (piece as Buffer).length;
       if (this.delayMs > 0) await delay(this.delayMs);
-      await this.#passes;
+      await this.#ways[way].passes;
       if (to.destroyed) return;
       if (!to.write(piece as Buffer)) await drained(to);
     }
     to.end();
+  }
+}
+
+/** Lets data pass, or holds it back. */
+class Gate {
+  /** Resolves when data may pass. */
+  passes: Promise<void> = Promise.resolve();
+  #open: (() => void) | null = null;
+
+  set(isOpen: boolean): void {
+    if (isOpen) {
+      this.#open?.();
+      this.#open = null;
+    } else if (this.#open === null) {
+      this.passes = new Promise((open) => (this.#open = open));
+    }
   }
 }
 

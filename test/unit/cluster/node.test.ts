@@ -156,13 +156,16 @@ describe('A node of a cluster', () => {
   });
 
   it('claims a store only once, when two clusters are founded with it at a time', async () => {
-    const other = new QuietCluster();
-    Object.assign(other, { objects: cluster.objects, scheduler: cluster.scheduler });
-    const started = await Promise.allSettled([
-      cluster.run(Promise.allSettled([cluster.start('a'), other.start('b')])),
-    ]);
-    const outcomes = (started[0] as PromiseFulfilledResult<PromiseSettledResult<Member>[]>).value;
-    assert.deepEqual(outcomes.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected']);
+    for (let seed = 1; seed <= 30; seed++) {
+      const [one, other] = [new QuietCluster(seed), new QuietCluster()];
+      Object.assign(other, { objects: one.objects, scheduler: one.scheduler });
+      // There is always something to happen, for whichever start looks.
+      const tick = (): void => one.scheduler.after(1, tick);
+      tick();
+      const starts = Promise.allSettled([one.start('a'), other.start('b')]);
+      const outcomes = (await one.run(starts)).map(({ status }) => status);
+      assert.deepEqual(outcomes.toSorted(), ['fulfilled', 'rejected'], `seed ${seed}`);
+    }
   });
 
   it('is refused with another store than that of the other nodes', async () => {
@@ -191,7 +194,15 @@ describe('A node of a cluster', () => {
     );
     cluster.host('c').disk.cluster = 'another';
     await assert.rejects(cluster.start('c', { formatMax: 1 }), RefusedError);
-    assert.deepEqual([...cluster.log.formats.keys()], ['a']);
+    // The leader requires a newer format while the node registers.
+    const { formats } = cluster.log;
+    formats.set = (name, format) => {
+      const newer = { format: FORMAT_MAX + 1, formatRequired: FORMAT_MAX + 1 };
+      cluster.log.change({ settings: { ...cluster.log.state.settings, ...newer } });
+      return Map.prototype.set.call(formats, name, format) as typeof formats;
+    };
+    await assert.rejects(cluster.start('d', { formatMax: FORMAT_MAX }), /upgrade it/);
+    assert.deepEqual([...formats.keys()], ['a']);
   });
 
   it('does not lead without the object store while another node has it', async () => {
@@ -217,7 +228,23 @@ describe('A node of a cluster', () => {
     await cluster.commit(leader, 'small');
     cluster.kill(leader);
     await cluster.commit(await cluster.leader(followers), 'after');
-    for (const { node } of followers) assert.match(String(node.storeFault), /timed out/);
+    for (const { node } of followers) {
+      assert.match(String(node.storeFault), /timed out/);
+      await cluster.until(() => node.trouble?.kind === 'store_unavailable');
+      assert.match((await cluster.run(node.status())).fault!, /timed out/);
+    }
+  });
+
+  it('ends requests that wait for a leader that changes, or cannot be reached', async () => {
+    const { leader, followers } = await three();
+    await cluster.wait(1000);
+    const [cutOff, other] = followers.map(({ node }) => node.leaderSignal);
+    followers[0].host.peersCutUntil = Infinity;
+    await cluster.until(() => cutOff!.aborted);
+    assert.equal(other!.aborted, false);
+    assert.equal(leader.node.route(false).kind, 'here');
+    leader.node.resign();
+    await cluster.until(() => other!.aborted);
   });
 
   it('hands the leadership over when it loses the object store', async () => {
@@ -705,6 +732,21 @@ describe('The objects of a cluster', () => {
       cluster.objects.has(name),
     );
     assert.deepEqual(left, ['files/of-others', later, 'other/x']);
+  });
+
+  it('of a store that became that of another cluster stay', async () => {
+    const leader = await cluster.leader([await cluster.start('a', options)]);
+    await work(leader, 5);
+    const other = new QuietCluster();
+    await other.start('other');
+    const [foreign, left] = [`files/${hex(0)}-other-1`, `files/${hex(0)}-a1-1`];
+    for (const name of [foreign, left]) cluster.objects.set(name, Buffer.from('x'));
+    cluster.objects.set('owner', other.objects.get('owner')!);
+    const { sequence } = cluster.log.state.settings.checkpoint!;
+    await work(leader, 20);
+    assert.notEqual(cluster.log.state.settings.checkpoint!.sequence, sequence);
+    assert.ok(cluster.objects.has(foreign));
+    assert.ok(cluster.objects.has(left));
   });
 
   it('that a commit is about to name stay', async () => {
