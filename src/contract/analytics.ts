@@ -72,8 +72,6 @@ const RANGE = optionals({
   to: date('date-after'),
   format: oneOf(['json', 'csv'], { default: 'json' }),
 });
-const REPORT_QUERY = object(RANGE);
-export type ReportQuery = Static<typeof REPORT_QUERY>;
 
 const PAGE = optionals(pageMembers(undefined, undefined, REPORT_ROWS_MAX));
 

@@ -209,7 +209,6 @@ interface Open {
 }
 
 const TOOL = object({ function: object({ name: string() }, OPEN) }, OPEN);
-export type ChatTool = Static<typeof TOOL> & { type?: string };
 
 const MESSAGE = object({ role: oneOf(['system', 'developer', 'user', 'assistant', 'tool']) }, OPEN);
 export type ChatMessage = { role: string } & Open;

@@ -1,4 +1,2 @@
 /** How the words of a query find documents (docs/guide/relevance.md, questions.md). */
 export const MATCHING_STRATEGIES = ['last', 'all', 'frequency', 'natural'] as const;
-
-export type MatchingStrategy = (typeof MATCHING_STRATEGIES)[number];

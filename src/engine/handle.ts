@@ -87,36 +87,24 @@ export class IndexHandle implements SearchedHandle {
     return JSON.parse(this.#sync(() => this.#native.indexFields(this.#handle))) as string[];
   }
 
+  #cancelable<T>(signal: CancelSignal, ask: (id: number) => Promise<T>): Promise<T> {
+    return this.track(cancelable(this.#native, signal, ask));
+  }
+
   search(request: EngineText, signal: CancelSignal = NEVER_CANCELED): Promise<EngineResult> {
-    return this.track(
-      cancelable(this.#native, signal, (cancelId) =>
-        this.#native.search(this.#handle, request, cancelId),
-      ),
-    );
+    return this.#cancelable(signal, (id) => this.#native.search(this.#handle, request, id));
   }
 
   facetSearch(request: EngineText, signal: CancelSignal = NEVER_CANCELED): Promise<EngineResult> {
-    return this.track(
-      cancelable(this.#native, signal, (cancelId) =>
-        this.#native.facetSearch(this.#handle, request, cancelId),
-      ),
-    );
+    return this.#cancelable(signal, (id) => this.#native.facetSearch(this.#handle, request, id));
   }
 
   similar(request: EngineText, signal: CancelSignal = NEVER_CANCELED): Promise<EngineResult> {
-    return this.track(
-      cancelable(this.#native, signal, (cancelId) =>
-        this.#native.similar(this.#handle, request, cancelId),
-      ),
-    );
+    return this.#cancelable(signal, (id) => this.#native.similar(this.#handle, request, id));
   }
 
   fetchDocuments(request: EngineText, signal: CancelSignal = NEVER_CANCELED): Promise<ListingPart> {
-    return this.track(
-      cancelable(this.#native, signal, (cancelId) =>
-        this.#native.fetchDocuments(this.#handle, request, cancelId),
-      ),
-    );
+    return this.#cancelable(signal, (id) => this.#native.fetchDocuments(this.#handle, request, id));
   }
 
   /** The whole response body in one piece, however long that takes. */
@@ -124,10 +112,8 @@ export class IndexHandle implements SearchedHandle {
     request: EngineText,
     signal: CancelSignal = NEVER_CANCELED,
   ): Promise<Buffer> {
-    let part = await this.track(
-      cancelable(this.#native, signal, (cancelId) =>
-        this.#native.fetchDocuments(this.#handle, request, cancelId, true),
-      ),
+    let part = await this.#cancelable(signal, (id) =>
+      this.#native.fetchDocuments(this.#handle, request, id, true),
     );
     if (part.rest === null) return part.bytes;
     const parts = [part.bytes];
@@ -147,10 +133,8 @@ export class IndexHandle implements SearchedHandle {
     request: string,
     signal: CancelSignal = NEVER_CANCELED,
   ): Promise<OpenDocuments> {
-    const { stream, total } = await this.track(
-      cancelable(this.#native, signal, (cancelId) =>
-        this.#native.openDocuments(this.#handle, request, cancelId),
-      ),
+    const { stream, total } = await this.#cancelable(signal, (id) =>
+      this.#native.openDocuments(this.#handle, request, id),
     );
     return new OpenDocuments(this.#native, stream, total);
   }

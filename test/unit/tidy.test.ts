@@ -395,6 +395,28 @@ describe('The files of the project', () => {
   });
 });
 
+describe('docs/internals/architecture.md', () => {
+  it('leads through files that exist', () => {
+    const [, ways] = readFileSync('docs/internals/architecture.md', 'utf8').split(
+      /^## (?:The two ways|Where decisions).*/m,
+    );
+    const names = [...ways!.matchAll(/`([\w-]+(?:\/[\w-]*)*(?:\.(?:ts|cc))?)`/g)]
+      .map((match) => match[1]!)
+      .filter((name) => /[/.]/.test(name));
+    assert.ok(names.length > 40);
+    // A name without a folder is in the folder of the name before it.
+    let folder = '';
+    const faults = names.filter((name) => {
+      const paths = [name, `src/${name}`, `native/${name}`];
+      const own = name.replace(/\/$/, '').includes('/') ? [] : [join(folder, name)];
+      const path = [...own, ...paths].find((one) => existsSync(one));
+      if (path !== undefined) folder = name.endsWith('/') ? path : dirname(path);
+      return path === undefined;
+    });
+    assertNone(faults);
+  });
+});
+
 describe('README.md', () => {
   const text = readFileSync('README.md', 'utf8');
 

@@ -28,7 +28,6 @@ export type Fragments = Record<string, { value: unknown }>;
  * as the provider makes them.
  */
 export const EMBEDDING_MODES = ['batch', 'background'] as const;
-export type EmbeddingMode = (typeof EMBEDDING_MODES)[number];
 
 const TEXT = nullable(string());
 const SECRET_TEXT = nullable(string({ 'x-secret': true }));
