@@ -74,7 +74,9 @@ double DocumentScorer::Worth(std::string_view record) {
     for (const uint32_t pair : pairs_[word]) nearness_[pair] = 0;
   }
   found_.clear();
-  std::fill(field_states_.begin(), field_states_.end(), FieldState());
+  // An index may have 65,536 fields, of which a document has few.
+  for (const FieldId field : fields_found_) field_states_[field] = FieldState();
+  fields_found_.clear();
   together_ = whole_ = 0;
   segment::ForwardDocument document;
   if (!text_.OpenRecord(record, document)) return 0;
@@ -139,7 +141,10 @@ void DocumentScorer::Take(uint32_t word, Variant variant, FieldId field, uint32_
   }
   state.last_field = field;
   state.last_position = position;
-  if (!field_states_.empty()) field_states_[field].words |= uint32_t{1} << word;
+  if (!field_states_.empty()) {
+    if (field_states_[field].words == 0) fields_found_.push_back(field);
+    field_states_[field].words |= uint32_t{1} << word;
+  }
   for (const uint32_t p : pairs_[word]) {
     const Neighbours& pair = question_.neighbours[p];
     const bool is_right = pair.right == word;
@@ -156,7 +161,8 @@ void DocumentScorer::Take(uint32_t word, Variant variant, FieldId field, uint32_
 double DocumentScorer::ShareOfField() const {
   if (found_.size() < question_.words.size()) return 0;
   double max = 0;
-  for (const FieldState& state : field_states_) {
+  for (const FieldId field : fields_found_) {
+    const FieldState& state = field_states_[field];
     if (static_cast<size_t>(std::popcount(state.words)) < found_.size()) continue;
     double share = std::min(1.0, static_cast<double>(question_.length) / state.length);
     if (!nearness_.empty())

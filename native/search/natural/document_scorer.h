@@ -95,6 +95,7 @@ class DocumentScorer {
   std::vector<std::vector<uint32_t>> pairs_;  // by word: the pairs of neighbours that it is part of
   std::vector<double> nearness_;              // by pair, in the current document
   std::vector<FieldState> field_states_;      // by field; empty if the question is long
+  std::vector<FieldId> fields_found_;         // in which the current document has a word
   double together_ = 0, whole_ = 0;
   StopCounter steps_;
 };

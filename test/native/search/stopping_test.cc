@@ -26,9 +26,9 @@
 namespace gannet::search {
 namespace {
 
-// Repetitions of a request whose gap was too long: other work on the machine lengthens CPU time
-// too.
-constexpr int kRepetitions = 3;
+// Attempts at a request whose gap was too long, each next to a plain loop of its own: other work on
+// the machine lengthens CPU time too, for seconds at a time.
+constexpr int kAttempts = 10;
 
 double ThreadCpuMs() {
   timespec time;
@@ -367,14 +367,15 @@ Measured Measure(const Row& row) {
 }
 
 TEST_F(StoppingTest, WorkCanBeStoppedEverywhere) {
-  const double longest_allowed = PlainLoopMs();
+  const double first_loop = PlainLoopMs();
   for (const Row& row : rows_) {
     SCOPED_TRACE(row.name);
     Measured measured = Measure(row);
 #ifndef GANNET_SANITIZED
-    for (int i = 1; i < kRepetitions && measured.longest >= longest_allowed; ++i) {
-      const Measured again = Measure(row);
-      measured.longest = std::min(measured.longest, again.longest);
+    double longest_allowed = first_loop;
+    for (int i = 1; i < kAttempts && measured.longest >= longest_allowed; ++i) {
+      longest_allowed = PlainLoopMs();
+      measured.longest = Measure(row).longest;
     }
     EXPECT_LT(measured.longest, longest_allowed) << "of " << measured.all << " ms";
 #endif
