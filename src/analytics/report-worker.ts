@@ -10,6 +10,7 @@ import { checkedRows, parseRows, type Grouping } from '../contract/analytics.ts'
 import { csvOf } from './csv.ts';
 import { RowMerger } from './merge-rows.ts';
 import {
+  ClickReport,
   FilterReport,
   QueryReport,
   type QueryReportKind,
@@ -19,7 +20,7 @@ import {
 } from './reports.ts';
 
 export interface ReportSpec {
-  kind: QueryReportKind | 'filters' | 'summary';
+  kind: QueryReportKind | 'clicks' | 'filters' | 'summary';
   /** Time range in ms since the epoch: `[from, to)`. */
   from: number;
   to: number;
@@ -107,6 +108,7 @@ function reportOf({
   };
   const selection = { from, to, includes };
   if (kind === 'summary') return new SummaryReport(selection, groupBy);
+  if (kind === 'clicks') return new ClickReport(selection);
   return kind === 'filters'
     ? new FilterReport(selection)
     : new QueryReport(selection, kind, finalQueries);

@@ -280,7 +280,7 @@ export class QueryReport implements Report<QueryRow> {
   }
 
   #totalsOf(row: AnalyticsRow): Totals {
-    return this.#queries.of(`${row[3]} ${row[4]!.trim().toLowerCase()}`, () => new Totals());
+    return this.#queries.of(`${row[3]} ${foldedQuery(row[4]!)}`, () => new Totals());
   }
 
   /** Rows in descending order of frequency. */
@@ -335,6 +335,65 @@ export class FilterReport implements Report<FilterRow> {
       };
     });
   }
+}
+
+export interface ClickRow {
+  indexUid: string;
+  query: string;
+  objectId: string;
+  /** All searches with the query. */
+  searches: number;
+  /** On the document after this query. */
+  clicks: number;
+  meanClickPosition: number | null;
+}
+
+interface Clicked extends Pick<ClickRow, 'indexUid' | 'query' | 'objectId'> {
+  readonly totals: Totals;
+}
+
+/** Clicks grouped by index, query and document. */
+export class ClickReport implements Report<ClickRow> {
+  readonly columns = ['indexUid', 'query', 'objectId', 'searches', 'clicks', 'meanClickPosition'];
+  readonly #selection: Selection;
+  readonly #searches: QueryReport;
+  readonly #clicked = new RarestForgotten<Clicked>(QUERIES_MAX, ({ totals }) => totals.clicks);
+
+  constructor(selection: Selection) {
+    this.#selection = selection;
+    this.#searches = new QueryReport(selection, 'top');
+  }
+
+  add(rows: readonly AnalyticsRow[]): void {
+    this.#searches.add(rows);
+    for (const row of rows) {
+      if (row[0] !== CLICK_ROW || row[4] === null || row[6] === null) continue;
+      if (!isSelected(row, this.#selection)) continue;
+      const names = { indexUid: row[3], query: foldedQuery(row[4]), objectId: row[6] };
+      const made = (): Clicked => ({ ...names, totals: new Totals() });
+      this.#clicked.of(JSON.stringify(names), made).totals.addEvent(row);
+    }
+  }
+
+  /** Rows in descending order of clicks. */
+  rows(): ClickRow[] {
+    const searches = new Map(
+      this.#searches.rows().map((row) => [`${row.indexUid} ${row.query}`, row.searches]),
+    );
+    return [...this.#clicked]
+      .toSorted(([a, x], [b, y]) => y.totals.clicks - x.totals.clicks || (a < b ? -1 : 1))
+      .map(([, { totals, ...names }]) => ({
+        ...names,
+        searches: searches.get(`${names.indexUid} ${names.query}`) ?? 0,
+        clicks: totals.clicks,
+        meanClickPosition: totals.rates().meanClickPosition,
+      }));
+  }
+}
+
+/** Queries that differ only in case and surrounding blanks are one. */
+function foldedQuery(query: string): string {
+  return query.trim().toLowerCase();
 }
 
 function isSelected(row: AnalyticsRow, { from, to, includes }: Selection): boolean {

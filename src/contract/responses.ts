@@ -462,6 +462,7 @@ const REPORT_ROW = object({
     day: TEXT,
     query: TEXT,
     filter: TEXT_OR_NULL,
+    objectId: TEXT,
     searchesWithoutResults: COUNT,
     meanHits: RATE,
     clickedSearches: COUNT,

@@ -130,6 +130,35 @@ describe('gannet evaluate', function () {
     }
   });
 
+  it('judges by the clicks that the server has recorded', async () => {
+    const none = await run('--judgements', 'clicks');
+    assert.equal(none.status, 1);
+    assert.match(none.complaints, /No document of `goods` has 5 clicks/);
+    const click = async (q: string, user: string, objectId: string): Promise<void> => {
+      const headers = {
+        ...{ authorization: `Bearer ${server.masterKey}`, 'x-svc-user-id': user },
+        'content-type': 'application/json',
+      };
+      const send = (path: string, body: object): Promise<Response> =>
+        fetch(server.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+      assert.equal((await send('/indexes/goods/search', { q })).status, 200);
+      const event = { eventType: 'click', eventName: 'hit', indexUid: 'goods', objectId };
+      assert.equal((await send('/events', event)).status, 201);
+    };
+    for (const user of ['a', 'b']) await click('Red shoes', user, 'a-2');
+    await click('red shoes', 'c', 'a-1');
+    await click('green', 'd', 'a-3');
+    const file = join(dir, 'clicks.ndjson');
+    const args = ['--judgements', 'clicks', '--min-clicks', '2', '--save-clicks', file, '--json'];
+    const ended = await run(...args);
+    assert.equal(ended.status, 0, ended.complaints);
+    const saved = readFileSync(file, 'utf8');
+    assert.equal(saved, '{"q":"red shoes","judgements":{"a-2":0.6667}}\n');
+    assert.deepEqual(JSON.parse(ended.output).queries[0].ways, [
+      { ndcg: 0.63093, mrr: 0.5, recall: 1, coverage: 0.5 },
+    ]);
+  });
+
   it('has the status 1 below a minimum', async () => {
     const ended = await run('--min', 'recall=1,ndcg=0.9');
     assert.equal(ended.status, 1);

@@ -329,6 +329,7 @@ describe('The description of the interface', function () {
     await full('GET', '/version');
     await full('GET', '/analytics/top-searches');
     await full('GET', '/analytics/top-filters');
+    await full('GET', '/analytics/clicked-documents');
     await full('GET', '/analytics/summary?groupBy=day,index');
   });
 

@@ -4,6 +4,7 @@ import { bad, type GivenOptions, type Options, refuseUseless } from '../../base/
 import { METRIC_NAMES, type MetricName } from '../../relevance/metrics.ts';
 import { type Command, command, DONE, FAILED, FileError, type Terminal } from '../command.ts';
 import {
+  type Connection,
   CONNECTION_OPTIONS,
   connectTo,
   DEFAULT_URL,
@@ -12,9 +13,11 @@ import {
 } from '../connection.ts';
 import { showProgress } from '../progress.ts';
 import { type Evaluation, evaluate } from './evaluation.ts';
+import { CLICKS, clickedLines } from './clicks.ts';
 import { type JudgedQueries, readJudgedQueries } from './judged-queries.ts';
 import { hitsOf, missingDocuments, primaryKeyOf, type Searching } from './measure.ts';
 import { jsonReport, markdownReport, textReport } from './report.ts';
+import { readLines } from './text-lines.ts';
 import { type Way, waysOf } from './ways.ts';
 
 const HITS_MAX = 1000;
@@ -26,7 +29,17 @@ type Minima = ReadonlyMap<MetricName, number>;
 const OPTIONS = {
   index: { kind: 'text', help: 'The index to search. Required.' },
   queries: { kind: 'text', help: 'File of queries, unless the judgements have their texts.' },
-  judgements: { kind: 'text', help: 'File of judgements. Required.' },
+  judgements: {
+    kind: 'text',
+    help: 'File of judgements, or `clicks`: those that the server has recorded. Required.',
+  },
+  'min-clicks': {
+    kind: 'count',
+    initial: '5',
+    min: 1,
+    help: 'With `clicks`: the clicks that a document needs after a query.',
+  },
+  'save-clicks': { kind: 'text', help: 'With `clicks`: write the judgements to this file too.' },
   search: { kind: 'text', help: 'Search parameters, as JSON.' },
   with: { kind: 'text', help: 'Search parameters to compare with, as JSON.' },
   'with-index': { kind: 'text', help: 'Another index to compare with, such as a branch.' },
@@ -66,7 +79,8 @@ TREC (\`query 0 document grade\`), or JSON \`{"q": "…", "judgements": {"docume
 queries are another file), \`{"id": 1, "relevant": [documents]}\` or \`{"id": 1, "document": …, "grade": 2}\`.
 Documents are named by their primary key. A grade of 0 means not relevant; the greater, the better.
 nDCG discounts grades by log2(rank + 1). Coverage is the share of the hits of a page that are judged: where
-it is low, the other figures say little.`;
+it is low, the other figures say little. With \`clicks\`, the grade of a document is its clicks per search of
+the query: people click on what is on top today, so such figures favour the present order.`;
 
 export const evaluateCommand: Command = command({
   name: 'evaluate',
@@ -83,7 +97,7 @@ export const evaluateCommand: Command = command({
   async run(given, _, terminal) {
     refuseUseless(OPTIONS, given);
     const url = serverUrl('url', given.text('url') ?? DEFAULT_URL);
-    const { min, seed, page, 'recall-at': recall } = given.values;
+    const { seed, page, 'recall-at': recall } = given.values;
     const ways = waysOf({
       index: given.required('index', 'the index to search'),
       search: given.text('search'),
@@ -93,64 +107,79 @@ export const evaluateCommand: Command = command({
       sweep: given.text('sweep'),
     });
     const judgements = given.required('judgements', 'the file with the judgements');
-    const judged = readJudgedQueries(given.text('queries'), judgements);
-    const depths = { page, recall };
-    const { hits, note } = await searchAll(url, ways, judged, { given, terminal, depths });
-    const evaluation = evaluate(judged.queries, hits, { depths, seed });
-    const notes = [...judged.notes, ...(note === null ? [] : [note])];
-    const reported = { evaluation, ways, notes, seed };
-    for (const one of notes) terminal.complaints.write(`Note: ${one}.\n`);
-    terminal.output.write(given.flag('json') ? jsonReport(reported) : textReport(reported));
-    const file = given.text('report');
-    if (file !== null) writeReport(file, markdownReport(reported));
-    const below = min === null ? [] : faultsOf(min, evaluation);
-    for (const fault of below) terminal.complaints.write(`${fault}\n`);
-    return below.length === 0 ? DONE : FAILED;
+    // Faults of files are reported before the server is needed.
+    const read =
+      judgements === CLICKS
+        ? null
+        : readJudgedQueries(given.text('queries'), readLines(judgements));
+    const connection = connectTo(url, given, terminal, HEADERS);
+    const lasting = connectTo(url, given, { ...terminal, signal: new AbortController().signal });
+    try {
+      await connection.reach();
+      const judged = read ?? (await clickedQueries(connection, ways[0]!.index, given));
+      const searching = { connection, lasting, depths: { page, recall }, seed };
+      return await measure(ways, judged, { given, terminal, searching });
+    } finally {
+      await Promise.all([connection.close(), lasting.close()]);
+    }
   },
 });
 
-/** The hits of every way, and a note of the documents that are missing. */
-async function searchAll(
-  url: string,
+type Given = GivenOptions<typeof OPTIONS>;
+
+async function clickedQueries(
+  connection: Connection,
+  index: string,
+  given: Given,
+): Promise<JudgedQueries> {
+  const lines = await clickedLines(connection, index, given.values['min-clicks']);
+  const file = given.text('save-clicks');
+  if (file !== null) writeText(file, lines.map(({ text }) => `${text}\n`).join(''));
+  return readJudgedQueries(null, lines);
+}
+
+/** Searches in every way, and reports. @returns the exit status */
+async function measure(
   ways: readonly Way[],
   judged: JudgedQueries,
   {
     given,
     terminal,
-    depths,
+    searching: { seed, ...common },
   }: {
-    given: GivenOptions<typeof OPTIONS>;
+    given: Given;
     terminal: Terminal;
-    depths: Searching['depths'];
+    searching: Pick<Searching, 'connection' | 'lasting' | 'depths'> & { seed: number };
   },
-): Promise<{ hits: Map<string, string[][]>; note: string | null }> {
-  const connection = connectTo(url, given, terminal, HEADERS);
-  const lasting = connectTo(url, given, { ...terminal, signal: new AbortController().signal });
+): Promise<number> {
+  const { index } = ways[0]!;
+  const complain = (message: string): void => void terminal.complaints.write(`${message}\n`);
+  const primaryKey = given.text('primary-key') ?? (await primaryKeyOf(common.connection, index));
+  const searching = { ...common, primaryKey, parallel: given.values.parallel, complain };
+  const note = await missingDocuments(searching, index, judged);
+  const progress = await showProgress(terminal, index, ways.length, given.flag('quiet'));
   const hits = new Map<string, string[][]>();
   try {
-    await connection.reach();
-    const { index } = ways[0]!;
-    const primaryKey = given.text('primary-key') ?? (await primaryKeyOf(connection, index));
-    const complain = (message: string): void => void terminal.complaints.write(`${message}\n`);
-    const { parallel } = given.values;
-    const searching = { connection, lasting, primaryKey, depths, parallel, complain };
-    const note = await missingDocuments(searching, index, judged);
-    const progress = await showProgress(terminal, index, ways.length, given.flag('quiet'));
-    try {
-      for (const way of ways) {
-        progress.update(hits.size, way.name);
-        hits.set(way.name, await hitsOf(way, judged.queries, searching));
-      }
-    } finally {
-      progress.end();
+    for (const way of ways) {
+      progress.update(hits.size, way.name);
+      hits.set(way.name, await hitsOf(way, judged.queries, searching));
     }
-    return { hits, note };
   } finally {
-    await Promise.all([connection.close(), lasting.close()]);
+    progress.end();
   }
+  const evaluation = evaluate(judged.queries, hits, { depths: common.depths, seed });
+  const notes = [...judged.notes, ...(note === null ? [] : [note])];
+  const reported = { evaluation, ways, notes, seed };
+  for (const one of notes) complain(`Note: ${one}.`);
+  terminal.output.write(given.flag('json') ? jsonReport(reported) : textReport(reported));
+  const file = given.text('report');
+  if (file !== null) writeText(file, markdownReport(reported));
+  const faults = faultsOf(given.values.min ?? new Map(), evaluation);
+  for (const fault of faults) complain(fault);
+  return faults.length === 0 ? DONE : FAILED;
 }
 
-function writeReport(file: string, text: string): void {
+function writeText(file: string, text: string): void {
   try {
     writeFileSync(file, text);
   } catch (error) {

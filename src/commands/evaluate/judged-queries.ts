@@ -49,19 +49,20 @@ type Judgements = Map<string, Map<string, Judgement>>;
 
 /**
  * Throws `FileError`.
+ * @param lines of judgements; at least one
  * @param queriesPath null: the judgements have the texts of their queries
  */
 export function readJudgedQueries(
   queriesPath: string | null,
-  judgementsPath: string,
+  lines: readonly TextLine[],
 ): JudgedQueries {
-  const lines = readLines(judgementsPath);
+  const { file } = lines[0]!;
   const judgements = isJson(lines) ? jsonJudgements(lines) : tableJudgements(lines);
   if (queriesPath === null && !isJson(lines)) {
-    throw new FileError(`${judgementsPath} has no texts of queries: name them with --queries.`);
+    throw new FileError(`${file} has no texts of queries: name them with --queries.`);
   }
   const queries = queriesOf(queriesPath === null ? lines : readLines(queriesPath));
-  return joined(queries, judgements, judgementsPath);
+  return joined(queries, judgements, file);
 }
 
 function joined(

@@ -59,12 +59,19 @@ export const ANALYTICS_ROUTES: readonly Route[] = [
     'Lists the queries whose results nobody clicked, the most frequent first.',
   ),
   queryReport('/analytics/top-filters', 'filters', 'Lists the filters, the most frequent first.'),
+  queryReport(
+    '/analytics/clicked-documents',
+    'clicks',
+    'Lists the documents that were clicked after each query, the most clicked first.',
+  ),
   EVENT_ROUTE,
 ];
 
 function queryReport(path: string, kind: ReportSpec['kind'], summary: string): Route {
   const query: QueryParser<QueryReportQuery> =
-    kind === 'filters' ? queryParser(FILTER_REPORT_QUERY) : queryParser(QUERY_REPORT_QUERY);
+    kind === 'filters' || kind === 'clicks'
+      ? queryParser(FILTER_REPORT_QUERY)
+      : queryParser(QUERY_REPORT_QUERY);
   return route({
     method: 'GET',
     path,

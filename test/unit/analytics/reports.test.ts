@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { csvOf } from '../../../src/analytics/csv.ts';
 import {
+  ClickReport,
   Durations,
   FilterReport,
   QueryReport,
@@ -216,6 +217,39 @@ describe('Reports on searches', () => {
         ['a = 1', 1],
       ],
     );
+  });
+
+  it('count clicks by query and document', () => {
+    const seed = Number(process.env['GANNET_SEED'] ?? Date.now() % 1e6);
+    console.log(`      GANNET_SEED=${seed}`);
+    const random = mulberry(seed);
+    const ids = ['a', 'b', null];
+    const rows = randomRows(random, 500).map((row) => {
+      if (row[0] !== SEARCH_ROW) row[6] = ids[Math.floor(random() * 3)]!;
+      return row;
+    });
+    const report = new ClickReport({ ...everything, includes: (uid) => uid === 'books' });
+    for (const row of rows) report.add([row]);
+    const counted = new Map<string, number>();
+    const count = (key: string): void => void counted.set(key, (counted.get(key) ?? 0) + 1);
+    for (const row of rows) {
+      if (row[3] !== 'books' || row[4] === null) continue;
+      const query = row[4].trim().toLowerCase();
+      if (row[0] === SEARCH_ROW) count(query);
+      else if (row[0] === CLICK_ROW && row[6] !== null) count(`${query} ${row[6]}`);
+    }
+    const found = report.rows();
+    assert.ok(found.length > 3);
+    assert.deepEqual(
+      found.map(({ clicks }) => clicks),
+      found.map(({ clicks }) => clicks).toSorted((a, b) => b - a),
+    );
+    for (const { query, objectId, searches, clicks } of found) {
+      assert.equal(clicks, counted.get(`${query} ${objectId}`));
+      assert.equal(searches, counted.get(query));
+    }
+    const pairs = [...counted.keys()].filter((key) => / [ab]$/.test(key));
+    assert.equal(found.length, pairs.length);
   });
 
   it('have percentiles within nine per cent of the sorted durations', () => {

@@ -9,6 +9,7 @@ import {
   readJudgedQueries,
 } from '../../../src/commands/evaluate/judged-queries.ts';
 import { jsonReport, markdownReport, textReport } from '../../../src/commands/evaluate/report.ts';
+import { readLines } from '../../../src/commands/evaluate/text-lines.ts';
 import { type WayOptions, waysOf } from '../../../src/commands/evaluate/ways.ts';
 
 describe('Judged queries', () => {
@@ -20,7 +21,7 @@ describe('Judged queries', () => {
     const [q, j] = [join(dir, 'q'), join(dir, 'j')];
     writeFileSync(j, judgements);
     if (queries !== null) writeFileSync(q, queries);
-    return readJudgedQueries(queries === null ? null : q, j);
+    return readJudgedQueries(queries === null ? null : q, readLines(j));
   }
 
   function shown({ queries }: JudgedQueries): unknown[] {
@@ -99,7 +100,7 @@ describe('Judged queries', () => {
     for (const [judgements, queries, message] of faults) {
       assert.throws(() => read(judgements, queries), { name: 'FileError', message });
     }
-    assert.throws(() => readJudgedQueries(null, join(dir, 'none')), /there is no such file/);
+    assert.throws(() => readLines(join(dir, 'none')), /there is no such file/);
   });
 
   it('leave out, and name, what cannot be measured', () => {
