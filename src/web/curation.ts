@@ -25,6 +25,10 @@ export function wordsOf(q: string): string {
     .trim();
 }
 
+/** Whether a query has words in quotes, which rules do not see. */
+export const hasPhrase = (q: string): boolean =>
+  wordsOf(q) !== wordsOf(q.replace(/(?<!-)"[^"]*"?/g, ' '));
+
 /** What a new rule for a search begins with: its words, and the choices that narrow it. */
 export function termsOf({ q, chosen }: Pick<SearchState, 'q' | 'chosen'>): RuleTerms {
   const single = Object.entries(chosen).filter(([, values]) => values.length === 1);

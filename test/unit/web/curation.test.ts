@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { SearchRule } from '../../../src/contract/search-rules.ts';
 import {
   curationBody,
+  hasPhrase,
   spotsOf,
   previewed,
   ruleFor,
@@ -96,5 +97,14 @@ describe('Hits arranged on the page', () => {
         ...{ words: 'red shoe', values: { kind: 'hat' }, start: '', end: '' },
       },
     );
+  });
+
+  it('tell which queries have words that rules do not see', () => {
+    for (const q of ['"war and peace"', 'war "and peace"', '"war', 'a "b" c']) {
+      assert.equal(hasPhrase(q), true, q);
+    }
+    for (const q of ['', 'war', 'war -"and peace"', '-"a b"', 'war ""', '"" war', '-a b']) {
+      assert.equal(hasPhrase(q), false, q);
+    }
   });
 });

@@ -1,4 +1,4 @@
-import type { RuleTerms } from '../../curation.ts';
+import { hasPhrase, type RuleTerms } from '../../curation.ts';
 import { localMoment, momentFrom } from '../../format.ts';
 import { CheckBox } from '../../parts/check-box.tsx';
 import { Choice } from '../../parts/choice.tsx';
@@ -26,6 +26,12 @@ export function CurationPanel({ curation, counts }: Props): JSX.Element | null {
         <summary>{whenWords(draft.terms)}</summary>
         <Terms terms={draft.terms} counts={counts} onChange={curation.change} />
       </details>
+      {hasPhrase(draft.q) ? (
+        <p class="note">
+          Rules do not see words in quotes. The rule applies to searches with these words outside of
+          quotes.
+        </p>
+      ) : null}
       {isOn ? null : (
         <p class="note">
           Rules are an experimental feature, <code>dynamicSearchRules</code>, which is off.{' '}
