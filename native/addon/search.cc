@@ -8,6 +8,7 @@
 
 #include "addon/calls.h"
 #include "base/deadline.h"
+#include "base/stage_clock.h"
 #include "search/execute.h"
 #include "search/federate.h"
 #include "search/federation/merge_responses.h"
@@ -90,6 +91,62 @@ Napi::Value ToSearchResponse(Napi::Env env, search::SearchResponse& response) {
   return made;
 }
 
+// A response, and where its time went.
+struct TimedResponse {
+  search::SearchResponse response;
+  uint64_t cpu_ns = 0;
+  std::vector<StageClock::Stage> stages;  // empty: not asked for
+};
+
+Napi::Value ToTimedResponse(Napi::Env env, TimedResponse& timed) {
+  const Napi::Value made = ToSearchResponse(env, timed.response);
+  auto head = made.As<Napi::Object>().Get("head").As<Napi::Object>();
+  const auto ms = [&](uint64_t ns) {
+    return Napi::Number::New(env, static_cast<double>(ns) / 1e6);
+  };
+  head.Set("cpuMs", ms(timed.cpu_ns));
+  if (timed.stages.empty()) return made;
+  auto stages = Napi::Array::New(env, timed.stages.size());
+  for (uint32_t i = 0; i < timed.stages.size(); ++i) {
+    const StageClock::Stage& stage = timed.stages[i];
+    auto one = Napi::Object::New(env);
+    one.Set("name", (stage.of_rule ? "rule " : "") + stage.name);
+    one.Set("ms", ms(stage.wall_ns));
+    one.Set("cpuMs", ms(stage.cpu_ns));
+    if (stage.unit != nullptr) {
+      one.Set("unit", stage.unit);
+      one.Set("size", ToNumber(env, stage.size));
+    }
+    stages.Set(i, one);
+  }
+  head.Set("stages", stages);
+  return made;
+}
+
+// Runs a search on a thread of the pool.
+// timed    the result has its stages; they begin with the wait for a thread
+// started  when the addon was called, in microseconds
+template <typename Work>
+Result<TimedResponse> RunTimed(bool timed, uint64_t started, const StopConditions& conditions,
+                               Work&& work) {
+  // Read before the clock starts, so that no time counts twice.
+  const uint64_t queued_us = MonotonicMicroseconds() - started;
+  std::optional<StageClock> clock;
+  if (timed) clock.emplace("plan");
+  const uint64_t cpu_ns = ThreadNanoseconds();
+  Result<search::SearchResponse> response =
+      RunStoppable(conditions, [&]() -> Result<search::SearchResponse> {
+        StopPoint();
+        return work();
+      });
+  GANNET_RETURN_IF_ERROR(response.status());
+  TimedResponse out{std::move(*response), ThreadNanoseconds() - cpu_ns, {}};
+  if (!clock) return out;
+  out.stages = clock->Stop();
+  out.stages.insert(out.stages.begin(), {.name = "thread", .wall_ns = queued_us * 1000});
+  return out;
+}
+
 // search, facetSearch, similar: a handle and a request in, a result out.
 template <Result<search::SearchResponse> (*Execute)(index::Index&, std::string_view,
                                                     const search::Caller&)>
@@ -98,18 +155,14 @@ Napi::Value Query(const Napi::CallbackInfo& info) {
   if (!open) return info.Env().Undefined();
   const uint64_t started = MonotonicMicroseconds();
   Engine::Instance().NoteSearch();
-  return Async<search::SearchResponse>(
+  return Async<TimedResponse>(
       info.Env(), Engine::Instance().searches(),
-      [open = std::move(open), request = TextAt(info, 1),
-       caller =
-           search::Caller(started, CancelFlagAt(info, 2))]() -> Result<search::SearchResponse> {
-        return RunStoppable(SearchConditions({&open, 1}, caller.cancelled),
-                            [&]() -> Result<search::SearchResponse> {
-                              StopPoint();
-                              return Execute(*open->index, request, caller);
-                            });
+      [open = std::move(open), request = TextAt(info, 1), timed = info[3].ToBoolean().Value(),
+       caller = search::Caller(started, CancelFlagAt(info, 2))]() {
+        return RunTimed(timed, caller.started_us, SearchConditions({&open, 1}, caller.cancelled),
+                        [&] { return Execute(*open->index, request, caller); });
       },
-      ToSearchResponse);
+      ToTimedResponse);
 }
 
 using PendingHandle = std::shared_ptr<search::PendingSearch>;
@@ -128,19 +181,15 @@ Napi::Value ResumeSearch(const Napi::CallbackInfo& info) {
     vector.emplace(numbers.Data(), numbers.Data() + numbers.ElementLength());
   }
   const uint64_t started = MonotonicMicroseconds();
-  return Async<search::SearchResponse>(
+  return Async<TimedResponse>(
       info.Env(), Engine::Instance().searches(),
-      [pending = std::move(held), vector = std::move(vector),
-       caller = search::Caller(started,
-                               CancelFlagAt(info, 2))]() mutable -> Result<search::SearchResponse> {
+      [pending = std::move(held), vector = std::move(vector), timed = info[3].ToBoolean().Value(),
+       caller = search::Caller(started, CancelFlagAt(info, 2))]() mutable {
         const uint64_t cutoff_ms = pending->cutoff_ms();
-        return RunStoppable(TimedConditions(cutoff_ms, caller.cancelled),
-                            [&]() -> Result<search::SearchResponse> {
-                              StopPoint();
-                              return pending->Resume(std::move(vector), caller);
-                            });
+        return RunTimed(timed, caller.started_us, TimedConditions(cutoff_ms, caller.cancelled),
+                        [&] { return pending->Resume(std::move(vector), caller); });
       },
-      ToSearchResponse);
+      ToTimedResponse);
 }
 
 Napi::Value DropSearch(const Napi::CallbackInfo& info) {
@@ -161,20 +210,17 @@ Napi::Value FederatedSearch(const Napi::CallbackInfo& info) {
   }
   const uint64_t started = MonotonicMicroseconds();
   Engine::Instance().NoteSearch();
-  return Async<search::SearchResponse>(
+  return Async<TimedResponse>(
       info.Env(), Engine::Instance().searches(),
-      [open = std::move(open), request = TextAt(info, 1),
-       caller =
-           search::Caller(started, CancelFlagAt(info, 2))]() -> Result<search::SearchResponse> {
-        return RunStoppable(SearchConditions(open, caller.cancelled),
-                            [&]() -> Result<search::SearchResponse> {
-                              StopPoint();
-                              std::vector<index::Index*> indexes;
-                              for (const auto& one : open) indexes.push_back(one->index.get());
-                              return search::ExecuteFederatedSearch(indexes, request, caller);
-                            });
+      [open = std::move(open), request = TextAt(info, 1), timed = info[3].ToBoolean().Value(),
+       caller = search::Caller(started, CancelFlagAt(info, 2))]() {
+        return RunTimed(timed, caller.started_us, SearchConditions(open, caller.cancelled), [&] {
+          std::vector<index::Index*> indexes;
+          for (const auto& one : open) indexes.push_back(one->index.get());
+          return search::ExecuteFederatedSearch(indexes, request, caller);
+        });
       },
-      ToSearchResponse);
+      ToTimedResponse);
 }
 
 // The parsed response of a server. It borrows bytes of JavaScript.

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/stage_clock.h"
 #include "index/evaluate_filter.h"
 
 namespace gannet::search {
@@ -11,7 +12,11 @@ Result<DocSet> MatchingFilter(const index::Snapshot& snapshot, const SearchReque
   if (request.matching) return *request.matching;
   if (request.filter.empty()) return snapshot.documents;
   const filter::FilterFeatures features{request.contains_filter, request.multimodal};
-  return index::EvaluateFilterJson(snapshot, request.filter, features, &deadline);
+  InStage stage("filter");
+  GANNET_ASSIGN_OR_RETURN(DocSet matching,
+                          index::EvaluateFilterJson(snapshot, request.filter, features, &deadline));
+  stage.Count("documents", matching.size());
+  return matching;
 }
 
 Result<std::optional<DocSet>> AllowedDocuments(const index::Snapshot& snapshot,

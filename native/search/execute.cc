@@ -8,6 +8,7 @@
 
 #include "base/json_value.h"
 #include "base/parallel_for.h"
+#include "base/stage_clock.h"
 #include "search/allowed_documents.h"
 #include "search/response.h"
 #include "search/groups.h"
@@ -68,10 +69,16 @@ void RankMatching(RankedList& list, const DocSet* allowed, bool needs_candidates
   const uint64_t total_max = list.snapshot->settings->max_total_hits;
   if (!needs_candidates && ranker.FindsMatches() && !list.deadline.Passed()) {
     ranker.RunAllowed(allowed);
+    InStage stage("count");
     list.total = ranker.CountUniverse(allowed, total_max);
     return;
   }
-  DocSet universe = ranker.Universe(allowed);
+  DocSet universe;
+  {
+    InStage stage("matching");
+    universe = ranker.Universe(allowed);
+    stage.Count("documents", universe.size());
+  }
   list.candidates = universe;
   ranker.Run(std::move(universe));
   if (!ranker.excluded().empty()) list.candidates -= ranker.excluded();
@@ -95,13 +102,19 @@ ListResult Rank(std::shared_ptr<const index::Snapshot> of, const SearchRequest& 
       EvaluateConditions(snapshot, list->deadline, "invalid_search_sort", list->sort));
   GANNET_RETURN_IF_ERROR(ValidateFacets(snapshot, request.facets));
   if (semantic) {
+    InStage stage("vectors");
     GANNET_ASSIGN_OR_RETURN(list->scan, ScanOf(snapshot, request, deadline));
   }
 
-  list->query = QueryOf(request, snapshot, list->scope);
-  list->evaluator = std::make_unique<QueryEvaluator>(snapshot, list->scope, list->query);
-  allowed = WithoutNegatives(std::move(allowed), list->query, *list->evaluator);
+  {
+    InStage stage("terms");
+    list->query = QueryOf(request, snapshot, list->scope);
+    list->evaluator = std::make_unique<QueryEvaluator>(snapshot, list->scope, list->query);
+    allowed = WithoutNegatives(std::move(allowed), list->query, *list->evaluator);
+    stage.Count("terms", list->query.terms.size());
+  }
   if (list->scan && request.hybrid->min_score) {
+    InStage stage("vectors");
     const double score_min = *request.hybrid->min_score;
     allowed = list->scan->AtLeast(allowed ? *allowed : snapshot.documents, score_min);
   }
@@ -109,6 +122,7 @@ ListResult Rank(std::shared_ptr<const index::Snapshot> of, const SearchRequest& 
   list->options = OptionsOf(request, kept, *list);
   const bool words = !list->query.terms.empty();
   if (words && list->options.strategy == MatchingStrategy::kNatural) {
+    InStage stage("matching");
     list->natural =
         std::make_unique<NaturalScan>(list->query, *list->evaluator, request.locales, deadline);
     allowed = list->natural->Matching(allowed ? &*allowed : nullptr);
@@ -121,8 +135,11 @@ ListResult Rank(std::shared_ptr<const index::Snapshot> of, const SearchRequest& 
                           .by_vectors = semantic,
                           .scan = list->scan.get(),
                           .natural = list->natural.get()});
-  list->ranker = std::make_unique<Ranker>(snapshot, evaluator, list->query, list->options,
-                                          std::move(rules), list->distinct.get());
+  {
+    InStage stage("terms");
+    list->ranker = std::make_unique<Ranker>(snapshot, evaluator, list->query, list->options,
+                                            std::move(rules), list->distinct.get());
+  }
   RankMatching(*list, allowed ? &*allowed : nullptr, request.needs_candidates);
   GANNET_RETURN_IF_ERROR(snapshot.Health());
   return list;
@@ -150,6 +167,7 @@ RunResult RankHalves(std::shared_ptr<const index::Snapshot> snapshot, SearchRequ
   const KeptHits all{{0, depth}, true};
   std::atomic<bool> enough{false};
   ListResult words(nullptr), semantic(nullptr);
+  InStage stage("vectors");
   ParallelFor(request.vector ? 2 : 1, [&](size_t half) {
     if (half == 1) {
       if (!enough.load()) semantic = Rank(snapshot, halves.semantic, all, deadline);
@@ -215,6 +233,7 @@ Result<SearchResponse> RespondOrWait(std::unique_ptr<SearchRun> run,
                                      std::vector<PinnedDocument> pins,
                                      std::string_view request_json, const json::Value& request,
                                      PendingSearch::Finish finish, const Caller& caller) {
+  InStage stage("write");
   if (!run->needs_vector()) return finish(*run, pins, request, caller);
   SearchResponse response;
   response.head.needs_vector = std::make_shared<PendingSearch>(std::move(run), std::move(pins),
@@ -291,6 +310,7 @@ Result<SearchResponse> PendingSearch::Resume(std::optional<std::vector<float>> v
                                              const Caller& caller) {
   const Caller whole(caller.started_us - taken_us_, caller.cancelled);
   GANNET_RETURN_IF_ERROR(AddVector(*run_, std::move(vector), !pins_.empty(), caller.cancelled));
+  InStage stage("write");
   return finish_(*run_, pins_, json::Value::Parse(request_json_), whole);
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/json_value.h"
+#include "base/stage_clock.h"
 #include "search/federation/response.h"
 #include "search/federation/comparable_rules.h"
 #include "search/federation/facets.h"
@@ -24,9 +25,12 @@ Result<SearchResponse> ExecuteFederatedSearch(std::span<index::Index* const> ind
   GANNET_RETURN_IF_ERROR(RunQueries(federation));
   if (request.network_groups && request.network_groups->values)
     return WriteGroupMembers(request, federation, caller);
+  InStage stage("merge");
   const std::unique_ptr<MergedList> list = MergeLists(request, pins, federation);
   if (request.group) return WriteFederatedGroups(request, federation, *list, caller);
+  InStage facet_stage("facets");
   GANNET_ASSIGN_OR_RETURN(const FacetsByIndex facets, CountFacets(request, federation));
+  InStage write_stage("write");
   return WriteFederatedResponse(request, federation, *list, facets, caller);
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/stage_clock.h"
 #include "base/stop_point.h"
 #include "search/hits.h"
 #include "search/page.h"
@@ -69,21 +70,26 @@ void SetTimes(const Caller& caller, uint64_t cutoff_ms, ResponseHead& head) {
 
 Status AppendHits(const SearchRun& run, const std::vector<PageHit>& hits, Page& page) {
   if (hits.empty()) return Status::Ok();
+  InStage stage("hits");
+  const size_t begin = page.text.size();
   HitWriter writer(run);
   for (const PageHit& hit : hits) {
     page.BeginHit();
     GANNET_RETURN_IF_ERROR(writer.Append(hit, {}, page.text));
     GANNET_RETURN_IF_ERROR(page.EndHit(0, hit.pin != nullptr));
   }
+  stage.Count("bytes", page.text.size() - begin);
   return Status::Ok();
 }
 
 Status AppendFacetsOf(const SearchRun& run, std::string& out) {
   const SearchRequest& request = run.request();
   if (request.facets.empty()) return Status::Ok();
+  InStage stage("facets");
   out += ',';
   DocSet counted = run.candidates();
   if (request.pinned) counted = counted | *request.pinned;
+  stage.Count("documents", counted.size());
   return AppendFacets(run.snapshot(), request.facets, counted, out);
 }
 
@@ -140,6 +146,7 @@ Result<SearchResponse> WriteFacetSearchResponse(const SearchRun& run, const json
   const std::optional<uint64_t> top = request["mostFrequent"].is_null()
                                           ? std::nullopt
                                           : std::optional(request["mostFrequent"].integer(0));
+  InStage stage("facets");
   std::string out = "{\"facetHits\":";
   GANNET_ASSIGN_OR_RETURN(
       const auto hits,

@@ -10,6 +10,34 @@ export interface CancelSignal {
 
 export const NEVER_CANCELED: CancelSignal = { onAbort: () => {} };
 
+/** A signal that somebody else may cancel as well. */
+export class Canceling implements CancelSignal {
+  /** null: canceled. */
+  #listeners: (() => void)[] | null = [];
+  /** By `cancel`. */
+  isCanceled = false;
+
+  constructor(outer: CancelSignal) {
+    outer.onAbort(() => this.#abort());
+  }
+
+  onAbort(listener: () => void): void {
+    if (this.#listeners === null) listener();
+    else this.#listeners.push(listener);
+  }
+
+  cancel(): void {
+    this.isCanceled = true;
+    this.#abort();
+  }
+
+  #abort(): void {
+    const listeners = this.#listeners ?? [];
+    this.#listeners = null;
+    for (const listener of listeners) listener();
+  }
+}
+
 /** The signal of a task, for consecutive calls: only the last one is canceled. */
 export function cancelSignalOf(signal: AbortSignal): CancelSignal {
   let last: (() => void) | null = null;

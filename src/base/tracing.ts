@@ -78,6 +78,10 @@ export class Span {
     return this.#trace.id;
   }
 
+  get isRecorded(): boolean {
+    return this.#trace.take !== null;
+  }
+
   /** Headers of a request that is part of this span. */
   get headers(): Record<string, string> {
     const { id, state, take } = this.#trace;
@@ -89,6 +93,16 @@ export class Span {
 
   child(name: string, kind: SpanKind, attributes?: SpanAttributes): Span {
     return new Span(this.#trace, this.#id, name, kind, attributes);
+  }
+
+  /** Records a part that is over. Times are milliseconds of Unix time. */
+  part(name: string, times: { start: number; end: number }, attributes: SpanAttributes): void {
+    this.#trace.take?.({
+      traceId: this.#trace.id,
+      spanId: randomBytes(8).toString('hex'),
+      parentId: this.#id,
+      ...{ name, kind: 'internal', ...times, attributes, failed: false },
+    });
   }
 
   /** Further calls do nothing. */

@@ -67,6 +67,7 @@ export const ACTIONS = [
   'aliases.get',
   'aliases.update',
   'aliases.delete',
+  'metrics.update',
 ] as const;
 export type Action = (typeof ACTIONS)[number];
 
@@ -107,6 +108,7 @@ const ANSWERED_ANYWHERE = new Set<Action>([
   'chatCompletions',
   // Each node has its own.
   'dumps.get',
+  'metrics.update',
 ]);
 
 /** Whether a request with this action changes what the nodes of a cluster share. */

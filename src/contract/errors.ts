@@ -60,6 +60,8 @@ const SPECIAL = {
   render_document_not_found: { status: 404, type: 'invalid_request' },
   requires_enterprise_edition: { status: 451, type: 'invalid_request' },
   s_3_snapshot_server_error: { status: 502, type: 'internal' },
+  search_canceled: { status: 409, type: 'system' },
+  search_not_found: { status: 404, type: 'invalid_request' },
   task_crashed: { status: 500, type: 'internal' },
   task_file_not_found: { status: 404, type: 'invalid_request' },
   task_not_found: { status: 404, type: 'invalid_request' },

@@ -20,4 +20,6 @@ export const PATH_PARAMETERS: Readonly<Record<string, Schema>> = {
   /** Name of an embedder. */
   embedder: string({ minLength: 1 }),
   workspace: indexUid(),
+  /** Id of a running search. */
+  search_id: string({ minLength: 1 }),
 };

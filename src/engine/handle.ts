@@ -91,16 +91,30 @@ export class IndexHandle implements SearchedHandle {
     return this.track(cancelable(this.#native, signal, ask));
   }
 
-  search(request: EngineText, signal: CancelSignal = NEVER_CANCELED): Promise<EngineResult> {
-    return this.#cancelable(signal, (id) => this.#native.search(this.#handle, request, id));
+  search(
+    request: EngineText,
+    signal: CancelSignal = NEVER_CANCELED,
+    timed = false,
+  ): Promise<EngineResult> {
+    return this.#cancelable(signal, (id) => this.#native.search(this.#handle, request, id, timed));
   }
 
-  facetSearch(request: EngineText, signal: CancelSignal = NEVER_CANCELED): Promise<EngineResult> {
-    return this.#cancelable(signal, (id) => this.#native.facetSearch(this.#handle, request, id));
+  facetSearch(
+    request: EngineText,
+    signal: CancelSignal = NEVER_CANCELED,
+    timed = false,
+  ): Promise<EngineResult> {
+    return this.#cancelable(signal, (id) =>
+      this.#native.facetSearch(this.#handle, request, id, timed),
+    );
   }
 
-  similar(request: EngineText, signal: CancelSignal = NEVER_CANCELED): Promise<EngineResult> {
-    return this.#cancelable(signal, (id) => this.#native.similar(this.#handle, request, id));
+  similar(
+    request: EngineText,
+    signal: CancelSignal = NEVER_CANCELED,
+    timed = false,
+  ): Promise<EngineResult> {
+    return this.#cancelable(signal, (id) => this.#native.similar(this.#handle, request, id, timed));
   }
 
   fetchDocuments(request: EngineText, signal: CancelSignal = NEVER_CANCELED): Promise<ListingPart> {

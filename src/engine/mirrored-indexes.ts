@@ -121,19 +121,31 @@ class MirroredHandle implements SearchedHandle {
     this.#options = options;
   }
 
-  search(request: EngineText, signal: CancelSignal = NEVER_CANCELED): Promise<EngineResult> {
+  search(
+    request: EngineText,
+    signal: CancelSignal = NEVER_CANCELED,
+    timed = false,
+  ): Promise<EngineResult> {
     const { native } = this.#options;
-    return this.#cancelable(signal, (handle, id) => native.search(handle, request, id));
+    return this.#cancelable(signal, (handle, id) => native.search(handle, request, id, timed));
   }
 
-  facetSearch(request: EngineText, signal: CancelSignal = NEVER_CANCELED): Promise<EngineResult> {
+  facetSearch(
+    request: EngineText,
+    signal: CancelSignal = NEVER_CANCELED,
+    timed = false,
+  ): Promise<EngineResult> {
     const { native } = this.#options;
-    return this.#cancelable(signal, (handle, id) => native.facetSearch(handle, request, id));
+    return this.#cancelable(signal, (handle, id) => native.facetSearch(handle, request, id, timed));
   }
 
-  similar(request: EngineText, signal: CancelSignal = NEVER_CANCELED): Promise<EngineResult> {
+  similar(
+    request: EngineText,
+    signal: CancelSignal = NEVER_CANCELED,
+    timed = false,
+  ): Promise<EngineResult> {
     const { native } = this.#options;
-    return this.#cancelable(signal, (handle, id) => native.similar(handle, request, id));
+    return this.#cancelable(signal, (handle, id) => native.similar(handle, request, id, timed));
   }
 
   fetchDocuments(request: EngineText, signal: CancelSignal = NEVER_CANCELED): Promise<ListingPart> {

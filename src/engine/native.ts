@@ -62,7 +62,12 @@ export interface NativeAddon {
    * Runs one search. `request`: JSON of {@link EngineSearchRequest}. Resolves to its result, or to
    * a request for a vector.
    */
-  search(handle: number, request: EngineText, cancelId?: number): Promise<EngineResult>;
+  search(
+    handle: number,
+    request: EngineText,
+    cancelId?: number,
+    timed?: boolean,
+  ): Promise<EngineResult>;
   /**
    * Finishes a search that waits for a vector. Consumes `search`, as `dropSearch` does; its index
    * is no longer needed.
@@ -72,6 +77,7 @@ export interface NativeAddon {
     search: PendingSearch,
     vector: Float32Array | null,
     cancelId?: number,
+    timed?: boolean,
   ): Promise<EngineResult>;
   dropSearch(search: PendingSearch): void;
   /**
@@ -83,7 +89,12 @@ export interface NativeAddon {
    * Runs several searches merged into one list. `handles[i]` belongs to `request.queries[i]`; the
    * handles of `request.otherIndexes`, whose facets are only checked, follow them.
    */
-  federatedSearch(handles: number[], request: EngineText, cancelId?: number): Promise<EngineResult>;
+  federatedSearch(
+    handles: number[],
+    request: EngineText,
+    cancelId?: number,
+    timed?: boolean,
+  ): Promise<EngineResult>;
   /**
    * Parses the response of a server of the network to a federated search. `bytes` must not change
    * until it is merged. Rejects with `remote_bad_response` and the fault.
@@ -143,9 +154,19 @@ export interface NativeAddon {
   responseOfPage(page: [HeldPage], cancelId?: number): Promise<ServerResponse>;
   dropPage(page: HeldPage): void;
   /** `request`: JSON of {@link EngineFacetSearchRequest}. Resolves like `search`. */
-  facetSearch(handle: number, request: EngineText, cancelId?: number): Promise<EngineResult>;
+  facetSearch(
+    handle: number,
+    request: EngineText,
+    cancelId?: number,
+    timed?: boolean,
+  ): Promise<EngineResult>;
   /** `request`: JSON of {@link EngineSimilarRequest}. */
-  similar(handle: number, request: EngineText, cancelId?: number): Promise<EngineResult>;
+  similar(
+    handle: number,
+    request: EngineText,
+    cancelId?: number,
+    timed?: boolean,
+  ): Promise<EngineResult>;
   /**
    * `request`: JSON of the parameters of documents/fetch. Resolves to the first part of the
    * response body.
@@ -343,6 +364,21 @@ export interface ResultHead {
    * good enough.
    */
   needsVector?: PendingSearch;
+  /** The processor time that a search took on its thread. */
+  cpuMs?: number;
+  /** Present if the search is `timed`. */
+  stages?: EngineStage[];
+}
+
+/** A stage of a search; together they are the time from the call until the thread was done. */
+export interface EngineStage {
+  name: string;
+  ms: number;
+  /** Processor time; the rest was waiting. Absent: unknown. */
+  cpuMs?: number;
+  /** What `size` counts, such as `documents`; absent: nothing. */
+  unit?: string;
+  size?: number;
 }
 
 /** A response that is not written yet. */

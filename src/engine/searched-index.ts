@@ -24,9 +24,10 @@ export interface SearchedSettings extends Readonly<
 
 /** See `IndexHandle`. */
 export interface SearchedHandle {
-  search(request: EngineText, signal?: CancelSignal): Promise<EngineResult>;
-  facetSearch(request: EngineText, signal?: CancelSignal): Promise<EngineResult>;
-  similar(request: EngineText, signal?: CancelSignal): Promise<EngineResult>;
+  /** @param timed the result has its stages */
+  search(request: EngineText, signal?: CancelSignal, timed?: boolean): Promise<EngineResult>;
+  facetSearch(request: EngineText, signal?: CancelSignal, timed?: boolean): Promise<EngineResult>;
+  similar(request: EngineText, signal?: CancelSignal, timed?: boolean): Promise<EngineResult>;
   fetchDocuments(request: EngineText, signal?: CancelSignal): Promise<ListingPart>;
   getDocument(
     id: string,

@@ -27,6 +27,7 @@ import type { NetworkStore } from '../store/network-store.ts';
 import type { RuleStore } from '../store/rule-store.ts';
 import type { WebhookStore } from '../store/webhook-store.ts';
 import type { Logs } from '../base/logger.ts';
+import type { AllInsights } from '../search/insights.ts';
 import type { InnerRequests } from './inner-request.ts';
 import type { RequestMetrics, ProcessMetrics } from './metrics.ts';
 import type { Phase } from './phase.ts';
@@ -51,6 +52,8 @@ export interface Analytics {
 
 /** This server as a node of a cluster. */
 export interface ClusterMember {
+  /** The name of this node. */
+  readonly name: string;
   readonly node: Pick<
     ClusterNode,
     | 'route'
@@ -103,6 +106,7 @@ export interface Dependencies extends ReadDependencies {
   network: NetworkStore;
   replication: Replication;
   knownWrites: KnownWrites;
+  insights: AllInsights;
   chatTotals: ChatTotals;
   chatLoad: ChatLoad;
   mcpLoad: McpLoad;

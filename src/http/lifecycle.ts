@@ -168,6 +168,7 @@ export class Lifecycle<S = Dependencies> {
       within(pending.span, () =>
         this.#run(pending, {
           requestId: id,
+          startedAt: pending.startedAt,
           params,
           query,
           rawQuery: connection.query,

@@ -37,6 +37,8 @@ export interface RequestContext<Q = unknown, B = unknown> {
   readonly rawQuery: string;
   readonly body: B;
   readonly access: Access;
+  /** When the head of the request had arrived, by `performance.now()`. */
+  readonly startedAt: number;
   /** Counts its searches. Absent: the key has no limits. */
   readonly meter?: RequestMeter | undefined;
   readonly connection: Connection;

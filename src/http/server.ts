@@ -24,6 +24,7 @@ import { EXPORT_ROUTES } from './routes/export.ts';
 import { LOG_ROUTES } from './routes/logs.ts';
 import { NETWORK_ROUTES } from './routes/network.ts';
 import { INDEX_ROUTES } from './routes/indexes.ts';
+import { INSIGHT_ROUTES } from './routes/insights.ts';
 import { KEY_ROUTES } from './routes/keys.ts';
 import { MCP_ROUTES } from './routes/mcp.ts';
 import { METRICS_ROUTE, METRICS_ROUTES } from './routes/metrics.ts';
@@ -85,6 +86,7 @@ export function allRoutes(): Route[] {
     ...ACCESS_ROUTES,
     ...CLUSTER_ROUTES,
     ...METRICS_ROUTES,
+    ...INSIGHT_ROUTES,
     ...INDEX_ROUTES,
     ...DOCUMENT_ROUTES,
     ...SEARCH_ROUTES,
@@ -181,7 +183,7 @@ export async function startHttp(
 
 /** null: the main thread serves everything. */
 async function startThreads(
-  { metrics, logs }: Dependencies,
+  { metrics, logs, insights }: Dependencies,
   { threads: setup, library }: HttpOptions,
   routes: readonly Route[],
   lifecycle: Lifecycle,
@@ -194,6 +196,7 @@ async function startThreads(
     handle: (connection) => lifecycle.handle(connection, true),
   });
   metrics.collect = () => threads.flush();
+  insights.threads = threads;
   return threads;
 }
 

@@ -40,6 +40,7 @@ import type { DataConfig } from './data.ts';
 import { type EngineConfig, engineOptions } from './engine.ts';
 import type { OutboundConfig } from './outbound.ts';
 import type { Part } from './part.ts';
+import { AllInsights, Insights } from '../search/insights.ts';
 import { open as openSearch, type SearchConfig, searchLimits } from './search.ts';
 import type { Tasks } from './tasks.ts';
 import { address, numberIn } from './values.ts';
@@ -313,7 +314,8 @@ function dependencies(
     () => config.metricsAddress !== null || features.get().metrics,
   );
   const observer = searchObserver(metrics);
-  const more = { features, memory, logs, outbound, observer };
+  const insights = new Insights('0');
+  const more = { features, memory, logs, outbound, observer, insights };
   const search = { native, ...asking, system, ...more };
   return {
     phase,
@@ -345,6 +347,7 @@ function dependencies(
     inner: new InnerRequests(),
     mcpAllowsWrites: config.mcpAllowsWrites,
     network,
+    insights: new AllInsights(insights),
     chatTotals: new ChatTotals(),
     chatLoad: new ChatLoad(),
     mcpLoad: new McpLoad(),

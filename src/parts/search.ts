@@ -19,6 +19,7 @@ import { ForeignDocuments } from '../search/foreign-documents.ts';
 import { Documents, Indexes } from '../search/index-service.ts';
 import { NetworkDocuments } from '../search/network-documents.ts';
 import { LocalPermits, type PermitLimits } from '../search/permits.ts';
+import type { Insights } from '../search/insights.ts';
 import { type SearchObserver, SearchReport } from '../search/report.ts';
 import { currentPins } from '../search/rules-in-force.ts';
 import { type EmbedQuery, LocalSearch, type RerankHits } from '../search/run/local.ts';
@@ -78,6 +79,7 @@ interface SearchDeps {
   logs: Logs;
   outbound: OutboundClient;
   observer: SearchObserver;
+  insights: Insights;
 }
 
 /**
@@ -88,7 +90,7 @@ export function open(
   config: SearchConfig & OutboundConfig & { limits: RequestLimits },
   { native, embed, rerank, system, features, memory, ...others }: SearchDeps,
 ): Pick<Services, 'indexes' | 'search' | 'networkDocuments' | 'foreign'> {
-  const { logs, outbound, observer } = others;
+  const { logs, outbound, observer, insights } = others;
   const { store, registry, searchRules, aliases, branches, network } = system;
   const { limits } = config;
   const { permits, queriesAtOnce, ...waiting } = searchLimits(config);
@@ -129,7 +131,7 @@ export function open(
     network: new NetworkSearch(local, elsewhere),
     foreign,
     pins: currentPins({ rules: searchRules, aliases, enabled, clock: systemClock }),
-    report: new SearchReport(config.slowSearchMs, logs.of('search'), observer),
+    report: new SearchReport(config.slowSearchMs, logs.of('search'), observer, insights),
     settings,
   });
   const indexes = new Indexes(

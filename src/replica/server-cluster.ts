@@ -85,6 +85,7 @@ export interface ClusterParts extends Omit<ReplicaParts, 'notLeading'> {
  * applied to its store and its indexes.
  */
 export class ServerCluster {
+  readonly name: string;
   readonly node: ClusterNode;
   readonly client: OutboundClient;
   readonly lagMsMax: number;
@@ -106,6 +107,7 @@ export class ServerCluster {
 
   constructor(options: NodeOptions, parts: ClusterParts) {
     this.#parts = parts;
+    this.name = options.name;
     this.client = parts.client;
     this.lagMsMax = parts.lagMsMax;
     this.#nameTakenMsMax = NAME_TAKEN_LEASES * options.leaseMs;

@@ -4,6 +4,7 @@ import type { CancelSignal } from '../base/cancel-signal.ts';
 import type { Federation } from '../contract/search.ts';
 import { ofQuery } from './of-query.ts';
 import type { SearchMeter } from './search-meter.ts';
+import type { Stages } from './stages.ts';
 
 /** What a caller may search. */
 export type SearchAccess = Pick<
@@ -25,6 +26,10 @@ export interface SearchCaller {
   proxied: boolean;
   /** The hits of the first page of the client of another server, if that sends the request. */
   firstPage?: number | undefined;
+  /** When the request arrived, by `performance.now()`. Absent: the search is the first of it. */
+  arrivedAt?: number;
+  /** Where the time of the search goes. Absent: nobody asks. */
+  stages?: Stages | undefined;
 }
 
 /**

@@ -10,7 +10,7 @@
  *    (`reranked.ts`);
  * 5. attach: hits get the documents that they refer to (`foreign-documents.ts`);
  * 6. write: until here the engine holds a response that later stages change (`Page`). It shows the
- *    time of each stage (`performance-details.ts`); the log has slow searches (`report.ts`).
+ *    time of each stage (`stages.ts`); the log has slow searches (`report.ts`).
  *
  * Every search goes through here: so none evades the tenant's rule.
  */
@@ -33,7 +33,7 @@ import type { ForeignDocuments } from './foreign-documents.ts';
 import { hasForeign } from './foreign-filter.ts';
 import { asksOthers, type NetworkSearch } from './run/network.ts';
 import { ofQuery } from './of-query.ts';
-import { Steps } from './performance-details.ts';
+import { type Shape, shapeOf } from './insights.ts';
 import { askedOf, askedOfFacet, askedOfMany, type SearchReport } from './report.ts';
 import type { Pin, RuledSearch } from './rules-in-force.ts';
 import type { LocalSearch, SearchLoad } from './run/local.ts';
@@ -92,7 +92,11 @@ interface Job<T extends Query> {
   /** Whether performance details are shown, by response. */
   shown?: readonly boolean[];
   /** @param keepsPage responses are changed before they are written */
-  run: (queries: readonly T[], keepsPage: boolean) => Promise<SearchResponse[]>;
+  run: (
+    queries: readonly T[],
+    keepsPage: boolean,
+    caller: SearchCaller,
+  ) => Promise<SearchResponse[]>;
 }
 
 /** By descending cost. */
@@ -111,15 +115,15 @@ export class SearchPipeline {
   async execute(search: Search, caller: SearchCaller): Promise<SearchResponse[]> {
     switch (search.kind) {
       case 'search':
-        return this.#run(this.#ofIndex(search, caller), caller);
+        return this.#run(this.#ofIndex(search), caller);
       case 'separate':
-        return this.#run(this.#separate(search, caller), caller);
+        return this.#run(this.#separate(search), caller);
       case 'federated':
         return this.#run(this.#federated(search, caller), caller);
       case 'facet-search':
-        return this.#run(this.#ofFacet(search, caller), caller);
+        return this.#run(this.#ofFacet(search), caller);
       case 'similar':
-        return this.#run(this.#similar(search, caller), caller);
+        return this.#run(this.#similar(search), caller);
     }
   }
 
@@ -144,28 +148,34 @@ export class SearchPipeline {
     }
   }
 
-  #run<T extends Query>(job: Job<T>, caller: SearchCaller): Promise<SearchResponse[]> {
+  #run<T extends Query>(job: Job<T>, given: SearchCaller): Promise<SearchResponse[]> {
     const { report, foreign, local } = this.#parts;
     const { shown = [] } = job;
     const uids = job.queries.map(({ uid }) => uid);
     let queries = job.queries.map(({ params }) => params);
     const describe = (): object => job.describe(queries);
-    const kind = { kind: job.kind, order: orderOf(job) };
-    return report.watched(kind, caller, describe, async () => {
-      const steps = new Steps(shown.includes(true));
-      queries = await steps.time('resolve', () => this.#resolve(job, uids, caller));
+    const isShown = shown.includes(true);
+    const asked = queries;
+    const shape = (): Shape => shapeOf(job.kind, uids, asked);
+    const kind = { kind: job.kind, order: orderOf(job), isShown };
+    return report.watched(kind, given, describe, shape, async (caller) => {
+      const { stages } = caller;
+      queries = await this.#resolve(job, uids, caller);
       const isHydrated = job.isHydrated === true && foreign.needsHits(uids);
-      const keepsPage = isHydrated || shown.includes(true);
-      const responses = await steps.time('run', () => job.run(queries, keepsPage));
+      const keepsPage = isHydrated || isShown;
+      const responses = await job.run(queries, keepsPage, caller);
       if (responses.every(({ page }) => page === undefined)) return responses;
       try {
-        // A response per query, or one for all of them.
-        const isSeparate = responses.length === uids.length && uids.length > 1;
-        const indexes = isSeparate ? uids.map((uid) => [uid]) : [uids];
-        await steps.time('hydrate', () =>
-          isHydrated ? foreign.hydrate(responses, indexes, caller) : Promise.resolve(),
-        );
-        const details = (n: number): string => (shown[n] === true ? steps.member : '');
+        if (isHydrated) {
+          // A response per query, or one for all of them.
+          const isSeparate = responses.length === uids.length && uids.length > 1;
+          const indexes = isSeparate ? uids.map((uid) => [uid]) : [uids];
+          stages?.begin('hydrate');
+          await foreign.hydrate(responses, indexes, caller);
+        }
+        stages?.begin('write');
+        const details = (n: number): string =>
+          shown[n] === true && stages !== undefined ? stages.member(n) : '';
         return await local.written(responses, details);
       } finally {
         for (const { page } of responses) page?.drop();
@@ -213,7 +223,7 @@ export class SearchPipeline {
     return pins.length === 0 ? query : { ...query, pins };
   }
 
-  #ofIndex({ uid, params, hidesOrigin = false }: Of<'search'>, caller: SearchCaller) {
+  #ofIndex({ uid, params, hidesOrigin = false }: Of<'search'>) {
     const { local, network } = this.#parts;
     return job<SearchRequest>({
       kind: 'search',
@@ -222,7 +232,7 @@ export class SearchPipeline {
       isPinned: true,
       isHydrated: true,
       shown: [params.showPerformanceDetails === true],
-      run: async ([query], keepsPage) => [
+      run: async ([query], keepsPage, caller) => [
         query!.useNetwork === true
           ? await network.search(uid, query!, caller, { hidesOrigin, keepsPage })
           : await local.search(uid, query!, caller, { keepsPage }),
@@ -230,7 +240,7 @@ export class SearchPipeline {
     });
   }
 
-  #separate({ queries }: Of<'separate'>, caller: SearchCaller) {
+  #separate({ queries }: Of<'separate'>) {
     const { local, network } = this.#parts;
     const isNetwork = queries.some(({ useNetwork }) => useNetwork === true);
     return job<MultiSearchQuery>({
@@ -240,7 +250,7 @@ export class SearchPipeline {
       isPinned: true,
       isHydrated: true,
       shown: queries.map(({ showPerformanceDetails }) => showPerformanceDetails === true),
-      run: (resolved, keepsPage) =>
+      run: (resolved, keepsPage, caller) =>
         (isNetwork ? network : local).separate(resolved, caller, { keepsPage }),
     });
   }
@@ -263,19 +273,19 @@ export class SearchPipeline {
       isPinned: !isGrouped && !asksOthers(queries),
       isHydrated: !isGrouped,
       shown: [given.showPerformanceDetails === true],
-      run: async (resolved, keepsPage) => [
-        await (isNetwork ? network : local).federated(resolved, federation, caller, { keepsPage }),
+      run: async (resolved, keepsPage, timed) => [
+        await (isNetwork ? network : local).federated(resolved, federation, timed, { keepsPage }),
       ],
     });
   }
 
-  #ofFacet({ uid, params }: Of<'facet-search'>, caller: SearchCaller) {
+  #ofFacet({ uid, params }: Of<'facet-search'>) {
     const { local, network } = this.#parts;
     return job<FacetSearchRequest>({
       kind: 'facet-search',
       describe: ([request]) => askedOfFacet(uid, request!),
       queries: [{ uid, params }],
-      run: async ([query]) => [
+      run: async ([query], _keepsPage, caller) => [
         query!.useNetwork === true
           ? await network.facetSearch(uid, query!, caller)
           : await local.facetSearch(uid, query!, caller, {
@@ -285,7 +295,7 @@ export class SearchPipeline {
     });
   }
 
-  #similar({ uid, params }: Of<'similar'>, caller: SearchCaller) {
+  #similar({ uid, params }: Of<'similar'>) {
     const { local, network } = this.#parts;
     return job<SimilarRequest>({
       kind: 'similar',
@@ -296,7 +306,7 @@ export class SearchPipeline {
       }),
       queries: [{ uid, params }],
       shown: [params.showPerformanceDetails === true],
-      run: async ([query], keepsPage) => [
+      run: async ([query], keepsPage, caller) => [
         await (query!.useNetwork === true ? network : local).similar(uid, query!, caller, {
           keepsPage,
         }),

@@ -1,16 +1,20 @@
 /**
  * Reports searches: to the metrics each of them, to the log the slow ones. An entry of the log has
- * the index, the total time and the time in the engine, and the request with its query cut short;
+ * the index, the times of the search and of its stages, and the request with its query cut short;
  * it shows only whether there are filters, as they may contain rules of tenants. For a failed
  * search only the code is logged: its message may contain anything.
  */
+import { Canceling } from '../base/cancel-signal.ts';
 import type { Logger } from '../base/logger.ts';
-import { activeSpan, within } from '../base/tracing.ts';
-import { toApiError } from '../contract/errors.ts';
+import { activeSpan, type Span, within } from '../base/tracing.ts';
+import { ApiError, toApiError } from '../contract/errors.ts';
 import type { SearchKind } from '../contract/search-kind.ts';
 import type { FacetSearchRequest, MultiSearchQuery, SearchRequest } from '../contract/search.ts';
 import type { SearchResponse } from './response.ts';
 import type { SearchCaller } from './caller.ts';
+import type { Insights, Shape } from './insights.ts';
+import type { EngineStage } from '../engine/native.ts';
+import { Stages } from './stages.ts';
 
 /** Characters of a query that are logged. */
 const QUERY_LENGTH_MAX = 200;
@@ -26,46 +30,119 @@ export class SearchReport {
   readonly #thresholdMs: number;
   readonly #log: Pick<Logger, 'warn'>;
   readonly #observer: Pick<SearchObserver, 'ended'>;
+  readonly #insights: Insights;
 
   /** @param thresholdMs null: nothing is logged */
   constructor(
     thresholdMs: number | null,
     log: Pick<Logger, 'warn'>,
     observer: Pick<SearchObserver, 'ended'>,
+    insights: Insights,
   ) {
+    this.#insights = insights;
     this.#thresholdMs = thresholdMs ?? Infinity;
     this.#log = log;
     this.#observer = observer;
   }
 
-  /** @param describe returns the request for the log */
+  /**
+   * @param isShown the response shows its stages
+   * @param describe returns the request for the log
+   * @param shape for the insights
+   * @param search gets the caller, with stages if anybody asks for them
+   */
   async watched(
-    { kind, order }: { kind: string; order: SearchKind },
-    { requestId }: SearchCaller,
+    { kind, order, isShown }: { kind: string; order: SearchKind; isShown: boolean },
+    caller: SearchCaller,
     describe: () => object,
-    search: () => Promise<SearchResponse[]>,
+    shape: () => Shape,
+    search: (caller: SearchCaller) => Promise<SearchResponse[]>,
   ): Promise<SearchResponse[]> {
+    const { requestId, arrivedAt } = caller;
     const from = performance.now();
-    const tell = (outcome: () => object): void => {
+    const span = activeSpan()?.child(kind, 'internal', { 'gannet.order': order });
+    // Searches of the server itself have no id.
+    const isReported = requestId !== '';
+    const isTimed =
+      isShown ||
+      this.#thresholdMs < Infinity ||
+      span?.isRecorded === true ||
+      (isReported && this.#insights.timesNext);
+    const stages = isTimed ? new Stages('parse', arrivedAt ?? from) : undefined;
+    stages?.begin('resolve');
+    const signal = new Canceling(caller.signal);
+    const id = isReported
+      ? this.#insights.began(shape(), requestId, () => signal.cancel())
+      : undefined;
+    const ended = (cpuMs: number, failed: boolean, outcome: () => object): void => {
       const ms = performance.now() - from;
-      // Searches of the server itself have no id.
-      if (requestId === '') return;
+      const list = stages?.list ?? null;
+      if (span?.isRecorded && list !== null) traceStages(span, list, from);
+      if (id === undefined) return;
+      this.#insights.ended(id, { ms, cpuMs, failed, stages: list });
       this.#observer.ended(kind, order, ms);
       if (ms < this.#thresholdMs) return;
-      const durationMs = Math.round(ms * 10) / 10;
-      this.#log.warn({ kind, durationMs, ...outcome(), requestId }, 'slow search');
+      const stageMs = Object.fromEntries(
+        (list ?? []).map(({ name, ms: of }) => [name, tenths(of)]),
+      );
+      this.#log.warn(
+        { kind, durationMs: tenths(ms), ...outcome(), stageMs, requestId },
+        'slow search',
+      );
     };
-    const span = activeSpan()?.child(kind, 'internal', { 'gannet.order': order });
     try {
-      const responses = await within(span, search);
+      const responses = await within(span, () =>
+        search({ ...caller, signal, ...(stages && { stages }) }),
+      );
+      if (signal.isCanceled) throw canceled();
+      ended(cpuMsOf(responses), false, () => ({
+        engineMs: engineMsOf(responses),
+        ...describe(),
+      }));
       span?.end({ 'gannet.engine_ms': engineMsOf(responses) });
-      tell(() => ({ engineMs: engineMsOf(responses), ...describe() }));
       return responses;
-    } catch (error) {
-      span?.end({ 'error.type': toApiError(error).code }, true);
-      tell(() => ({ error: toApiError(error).code }));
+    } catch (thrown) {
+      const error = signal.isCanceled ? canceled() : thrown;
+      const { code } = toApiError(error);
+      ended(0, true, () => ({ error: code }));
+      span?.end({ 'error.type': code }, true);
       throw error;
     }
+  }
+}
+
+function canceled(): ApiError {
+  return new ApiError('search_canceled', 'The search was canceled by an administrator.');
+}
+
+/** Processor time of the engine's threads. */
+function cpuMsOf(responses: readonly SearchResponse[]): number {
+  return responses.reduce((sum, { head }) => sum + (head.cpuMs ?? 0), 0);
+}
+
+function tenths(ms: number): number {
+  return Math.round(ms * 10) / 10;
+}
+
+/**
+ * Records the stages as parts of the span, one after the other: a stage that was under way several
+ * times is drawn once, with the sum of its times.
+ */
+function traceStages(span: Span, list: readonly EngineStage[], from: number): void {
+  let start = performance.timeOrigin + from;
+  for (const { name, ms, cpuMs, unit, size } of list) {
+    // It is over before the span begins.
+    if (name === 'parse') continue;
+    const end = start + ms;
+    span.part(
+      name,
+      { start, end },
+      {
+        ...(cpuMs !== undefined && { 'gannet.cpu_ms': cpuMs }),
+        ...(unit !== undefined && { [`gannet.${unit}`]: size ?? 0 }),
+      },
+    );
+    start = end;
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/stage_clock.h"
 #include "base/stop_point.h"
 #include "search/matching/large_bucket.h"
 
@@ -58,6 +59,7 @@ bool Ranker::FindsMatches() const {
 
 void Ranker::RunAllowed(const DocSet* allowed) {
   BucketSplit split(*this, 0, nullptr);
+  InStage stage(rules_[0]->id(), true);
   rules_[0]->SplitMatching(allowed, split);
 }
 
@@ -166,6 +168,8 @@ void Ranker::SplitInTime(Bucket bucket, size_t rule, const Detail* detail) {
 
 void Ranker::Split(Bucket bucket, size_t rule, const Detail* detail) {
   BucketSplit split(*this, rule, detail);
+  InStage stage(rules_[rule]->id(), true);
+  stage.Count("documents", bucket.documents.size());
   rules_[rule]->Split(std::move(bucket), split);
 }
 
@@ -204,6 +208,8 @@ void Ranker::EmitVerified(const DocSet& documents, const Detail* detail) {
     return;
   }
   StopCounter steps;
+  InStage stage("distinct");
+  stage.Count("documents", documents.size());
   documents.ForEach([&](DocId docid) -> bool {
     steps.Step(64);
     if (!GoesOn(detail)) return false;

@@ -47,11 +47,16 @@ import type { ReadServices } from '../services.ts';
 
 export function callerOf({
   requestId,
+  startedAt,
   access,
   meter,
   connection,
-}: Pick<RequestContext, 'requestId' | 'access' | 'meter' | 'connection'>): SearchCaller {
+}: Pick<
+  RequestContext,
+  'requestId' | 'startedAt' | 'access' | 'meter' | 'connection'
+>): SearchCaller {
   return {
+    arrivedAt: startedAt,
     access,
     meter,
     requestId,

@@ -13,6 +13,7 @@ import { toApiError } from '../../contract/errors.ts';
 import type { IndexRegistry } from '../../engine/registry.ts';
 import { SharedHandles, sharedHandleMemory } from '../../engine/shared-handles.ts';
 import { type PermitLimits, SharedPermits, sharedPermitMemory } from '../../search/permits.ts';
+import type { KnownSearches } from '../../search/insights.ts';
 import type { EmbedQuery, RerankHits } from '../../search/run/local.ts';
 import type { Connection } from '../connection.ts';
 import type { RequestMetrics } from '../metrics.ts';
@@ -119,6 +120,20 @@ export class HttpThreads {
     await Promise.all(this.#threads.map((thread) => thread.ask({ is: 'flush' }, 'flushed')));
   }
 
+  /** What each thread knows of its searches. */
+  async insights(hours: number): Promise<KnownSearches[]> {
+    const question = { is: 'insights', hours } as const;
+    const asked = this.#threads.map((thread) => thread.ask(question, 'insights'));
+    return (await Promise.all(asked)).map(({ known }) => known);
+  }
+
+  /** Whether a thread runs this search, which is canceled then. */
+  async cancelSearch(id: string): Promise<boolean> {
+    const question = { is: 'cancelSearch', id } as const;
+    const asked = this.#threads.map((thread) => thread.ask(question, 'canceled'));
+    return (await Promise.all(asked)).some(({ found }) => found);
+  }
+
   /** Resolves when no thread has a request in progress, after `graceMs` at the latest. */
   async drained(graceMs: number): Promise<void> {
     await Promise.all(
@@ -139,7 +154,7 @@ class HttpThread {
   readonly #setup: ThreadsSetup;
   readonly #parts: MainParts;
   readonly #requests: ForwardedRequests;
-  readonly #awaited = new Map<FromThread['is'], (() => void)[]>();
+  readonly #awaited = new Map<FromThread['is'], ((message: FromThread) => void)[]>();
   /** Calls that can be canceled, by their numbers. */
   readonly #reranking = new Map<number, AbortController>();
   #onReady: (descriptor: Socket.AppDescriptor) => void = () => {};
@@ -166,11 +181,15 @@ class HttpThread {
   }
 
   /** Resolves with the next message `awaited`. */
-  ask(question: ToThread, awaited: FromThread['is']): Promise<void> {
+  ask<Is extends FromThread['is']>(
+    question: ToThread,
+    awaited: Is,
+  ): Promise<Extract<FromThread, { is: Is }>> {
     return new Promise((resolve) => {
+      const take = resolve as (message: FromThread) => void;
       const waiting = this.#awaited.get(awaited);
-      if (waiting === undefined) this.#awaited.set(awaited, [resolve]);
-      else waiting.push(resolve);
+      if (waiting === undefined) this.#awaited.set(awaited, [take]);
+      else waiting.push(take);
       this.#post(question);
     });
   }
@@ -202,7 +221,9 @@ class HttpThread {
         return;
       case 'flushed':
       case 'drained':
-        this.#awaited.get(message.is)?.shift()?.();
+      case 'insights':
+      case 'canceled':
+        this.#awaited.get(message.is)?.shift()?.(message);
         return;
       default:
         this.#requests.take(message);

@@ -2,6 +2,7 @@
 import type { ErrorCode } from '../../contract/errors.ts';
 import type { SearchRequest } from '../../contract/search.ts';
 import type { LogEvent, LogFilter } from '../../base/logger.ts';
+import type { KnownSearches } from '../../search/insights.ts';
 import type { IndexCopy, OpenSlot } from '../../engine/mirrored-indexes.ts';
 import type { Connection, HeaderList } from '../connection.ts';
 import type { Observation } from '../metrics.ts';
@@ -92,6 +93,8 @@ export type FromThread =
   | { is: 'notes'; notes: Notes }
   /** Everything that was noted before a `flush` has been sent. */
   | { is: 'flushed' }
+  | { is: 'insights'; known: KnownSearches }
+  | { is: 'canceled'; found: boolean }
   | { is: 'drained' };
 
 export type ToThread =
@@ -99,6 +102,9 @@ export type ToThread =
   | { is: 'result'; call: number; result: unknown }
   | { is: 'fault'; call: number; fault: CallFault }
   | { is: 'flush' }
+  /** @see Insights.totals */
+  | { is: 'insights'; hours: number }
+  | { is: 'cancelSearch'; id: string }
   | { is: 'drain'; graceMs: number }
   /** Drop all connections and end. */
   | { is: 'close' }

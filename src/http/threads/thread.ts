@@ -15,6 +15,7 @@ import { type SearchParts, SearchPipeline } from '../../search/execute.ts';
 import { NoForeignDocuments } from '../../search/foreign-documents.ts';
 import { Documents } from '../../search/index-service.ts';
 import { type PermitLimits, SharedPermits } from '../../search/permits.ts';
+import { Insights } from '../../search/insights.ts';
 import { SearchReport } from '../../search/report.ts';
 import { currentPins } from '../../search/rules-in-force.ts';
 import { LocalSearch } from '../../search/run/local.ts';
@@ -118,6 +119,7 @@ class Thread {
     enabled: () => this.#options.isMeasuring || this.#features.get().metrics,
     record: (observed) => void this.#notes.open.counted.push(observed),
   };
+  readonly #insights: Insights;
   readonly #state: StateReader;
   readonly #lifecycle: Lifecycle<ReadDependencies>;
   readonly #closeApp: () => void;
@@ -126,6 +128,7 @@ class Thread {
     this.#options = options;
     this.#port = port;
     this.#native = loadAddon();
+    this.#insights = new Insights(String(options.queue));
     const responseBuffers = new BufferPool();
     this.#native.configure({
       ...options.engine,
@@ -177,6 +180,14 @@ class Thread {
       case 'flush':
         this.#notes.send();
         this.#post({ is: 'flushed' });
+        return;
+      case 'insights': {
+        const totals = this.#insights.totals(message.hours);
+        this.#post({ is: 'insights', known: { totals, running: this.#insights.running() } });
+        return;
+      }
+      case 'cancelSearch':
+        this.#post({ is: 'canceled', found: this.#insights.cancel(message.id) });
         return;
       case 'drain':
         void this.#lifecycle.drained(message.graceMs).then(() => {
@@ -314,7 +325,7 @@ class Thread {
       network: NO_OTHER_SERVERS,
       foreign,
       pins: currentPins({ rules, aliases, enabled, clock: systemClock }),
-      report: new SearchReport(slowSearchMs, this.#logs.of('search'), observer),
+      report: new SearchReport(slowSearchMs, this.#logs.of('search'), observer, this.#insights),
       settings,
     });
     return {

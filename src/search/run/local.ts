@@ -36,6 +36,7 @@ import { type SearchResponse, written } from '../response.ts';
 import type { SearchCaller } from '../caller.ts';
 import { ofQuery } from '../of-query.ts';
 import type { SearchQueue, Permit } from '../search-queue.ts';
+import type { Stages } from '../stages.ts';
 import { type Reranking, rerankingOf } from '../reranked.ts';
 import { severally } from './severally.ts';
 import { SuspendedSearches } from '../suspended-searches.ts';
@@ -152,7 +153,9 @@ export class LocalSearch {
     caller: SearchCaller,
     { keepsPage }: RunOptions = {},
   ): Promise<SearchResponse> {
+    caller.stages?.begin('permit');
     return this.#queue.run((permit) => {
+      caller.stages?.begin('plan');
       const find = (): SearchedIndex => this.#entry(uid);
       const more = { responseBytesMax: this.#limits.responseBytes, keepsPage };
       return this.#one(permit, { uid, find, params }, more, caller);
@@ -180,14 +183,16 @@ export class LocalSearch {
     const deadline = this.#deadlineOf(uid);
     const found = await this.#withVector(permit, asked, caller, (vector) => {
       const request = planSearch(params, this.#features(), more, vector);
-      return withEngineText(request, (text) => find().handle.search(text, caller.signal));
+      return withEngineText(request, (text) =>
+        staged(caller.stages, (timed) => find().handle.search(text, caller.signal, timed)),
+      );
     });
     if (found.head.degraded) Atomics.add(this.#degraded, 0, 1);
     const { sources, ...head } = found.head;
     const result = sources === undefined ? found : { ...found, head };
     const response = withPage(this.#registry.native, result, caller.signal);
     if (reranking !== null) {
-      await permit.away(() =>
+      await away(permit, caller, 'rerank', () =>
         this.#rerankPage(uid, reranking, response.page!, sources, deadline, caller),
       );
     }
@@ -241,12 +246,16 @@ export class LocalSearch {
     caller: SearchCaller,
     { forMerging }: RunOptions = {},
   ): Promise<EngineResult> {
+    caller.stages?.begin('permit');
     return this.#queue.run((permit) => {
+      caller.stages?.begin('plan');
       const more = { responseBytesMax: this.#limits.responseBytes, forMerging };
       const find = (): SearchedIndex => this.#entry(uid);
       const ask = (vector?: QueryVector): Promise<EngineResult> => {
         const request = planFacetSearch(params, this.#features(), more, vector);
-        return withEngineText(request, (text) => find().handle.facetSearch(text, caller.signal));
+        return withEngineText(request, (text) =>
+          staged(caller.stages, (timed) => find().handle.facetSearch(text, caller.signal, timed)),
+        );
       };
       // Without a minimum score vectors find every document, so any vector will do.
       const cutoff = this.#registry.get(uid)?.settings.semanticCutoff ?? 'off';
@@ -263,12 +272,16 @@ export class LocalSearch {
     caller: SearchCaller,
     { keepsPage }: RunOptions = {},
   ): Promise<SearchResponse> {
+    caller.stages?.begin('permit');
     return this.#queue.run(async () => {
+      caller.stages?.begin('plan');
       const more = { responseBytesMax: this.#limits.responseBytes, keepsPage };
       const filter = caller.access.tenantFilter(uid);
       const request = planSimilar(params, this.#features(), filter, more);
       const response = withEngineText(request, (text) =>
-        this.#entry(uid).handle.similar(text, caller.signal),
+        staged(caller.stages, (timed) =>
+          this.#entry(uid).handle.similar(text, caller.signal, timed),
+        ),
       );
       return withPage(this.#registry.native, await resultFrom(uid, response), caller.signal);
     }, caller);
@@ -289,7 +302,7 @@ export class LocalSearch {
     if (!needsVector(params)) return resultFrom(uid, ask());
     const deadline = this.#deadlineOf(uid);
     const embed = (): Promise<QueryVector> =>
-      permit.away(() => this.#vectorOf(uid, params, deadline));
+      away(permit, caller, 'embed', () => this.#vectorOf(uid, params, deadline));
     if (searchKind(params) !== 'hybrid') return resultFrom(uid, ask(await embed()));
     const first = await resultFrom(uid, ask());
     const pending = first.head.needsVector;
@@ -306,10 +319,15 @@ export class LocalSearch {
     );
     if (search === null) return resultFrom(uid, ask(vector));
     const { native } = this.#registry;
-    const rest = cancelable(native, caller.signal, (cancelId) =>
-      native.resumeSearch(search, vector instanceof Float32Array ? vector : null, cancelId),
+    const made = vector instanceof Float32Array ? vector : null;
+    const rest = staged(caller.stages, (timed) =>
+      cancelable(native, caller.signal, (cancelId) =>
+        native.resumeSearch(search, made, cancelId, timed),
+      ),
     );
-    return resultFrom(uid, rest.catch(rethrow));
+    const { head, ...more } = await resultFrom(uid, rest.catch(rethrow));
+    const cpuMs = (first.head.cpuMs ?? 0) + (head.cpuMs ?? 0);
+    return { ...more, head: { ...head, cpuMs } };
   }
 
   #deadlineOf(uid: string): number {
@@ -358,11 +376,13 @@ export class LocalSearch {
     const { queriesAtOnce } = this.#limits;
     return this.#queue.runSeveral(
       (run) =>
-        severally(queries.length, queriesAtOnce, this.#limits, caller, (position, bytesLeft) =>
-          run((permit) =>
-            this.#ofMany(permit, queries[position]!, position, bytesLeft, caller, options),
-          ),
-        ),
+        severally(queries.length, queriesAtOnce, this.#limits, caller, (position, bytesLeft) => {
+          const one = queries.length === 1 ? caller : ofQueryAt(caller, position);
+          one.stages?.begin('permit');
+          return run((permit) =>
+            this.#ofMany(permit, queries[position]!, position, bytesLeft, one, options),
+          );
+        }),
       caller,
     );
   }
@@ -374,6 +394,7 @@ export class LocalSearch {
     caller: SearchCaller,
     options: RunOptions = {},
   ): Promise<SearchResponse> {
+    caller.stages?.begin('permit');
     return this.#queue.run(
       (permit) => this.#federated(permit, queries, federation, caller, options),
       caller,
@@ -390,6 +411,7 @@ export class LocalSearch {
     { keepsPage }: RunOptions,
   ): Promise<SearchResponse> {
     const { indexUid, federationOptions: _, ...params } = query;
+    caller.stages?.begin('plan');
     const find = (): SearchedIndex => this.#entryOfQuery(indexUid, position);
     const begun = performance.now();
     const asked = { uid: indexUid, find, params };
@@ -413,7 +435,8 @@ export class LocalSearch {
     caller: SearchCaller,
     { forMerging, mergedHere, firstPage, keepsPage }: RunOptions,
   ): Promise<SearchResponse> {
-    const vectors = await this.#vectorsOf(permit, queries);
+    caller.stages?.begin('plan');
+    const vectors = await this.#vectorsOf(permit, queries, caller);
     const entries = queries.map(({ indexUid }, position) => this.#entryOfQuery(indexUid, position));
     const queried = new Set(queries.map(({ indexUid }) => indexUid));
     const otherIndexes = Object.keys(federation.facetsByIndex ?? {}).filter(
@@ -448,8 +471,10 @@ export class LocalSearch {
       }
       const { native } = this.#registry;
       const text = await jsonText(request);
-      const result = await cancelable(native, caller.signal, (cancelId) =>
-        native.federatedSearch(numbers, text, cancelId),
+      const result = await staged(caller.stages, (timed) =>
+        cancelable(native, caller.signal, (cancelId) =>
+          native.federatedSearch(numbers, text, cancelId, timed),
+        ),
       );
       const response = withPage(native, result, caller.signal);
       if (response.head.degraded) Atomics.add(this.#degraded, 0, 1);
@@ -464,13 +489,19 @@ export class LocalSearch {
   }
 
   /** Embeds the queries that came without a vector. Reports the first failure in order. */
-  async #vectorsOf(permit: Permit, queries: readonly MultiSearchQuery[]): Promise<QueryVector[]> {
+  async #vectorsOf(
+    permit: Permit,
+    queries: readonly MultiSearchQuery[],
+    caller: SearchCaller,
+  ): Promise<QueryVector[]> {
     if (!queries.some(needsVector)) return [];
     const vectorOf = async (query: MultiSearchQuery, position: number): Promise<QueryVector> => {
       this.#entryOfQuery(query.indexUid, position);
       return this.#vectorOf(query.indexUid, query, this.#deadlineOf(query.indexUid));
     };
-    const made = await permit.away(() => Promise.allSettled(queries.map(vectorOf)));
+    const made = await away(permit, caller, 'embed', () =>
+      Promise.allSettled(queries.map(vectorOf)),
+    );
     return made.map((vector, position) => {
       if (vector.status === 'rejected') throw ofQuery(vector.reason, position);
       return vector.value;
@@ -502,6 +533,39 @@ export class LocalSearch {
 function checkReranker({ settings }: SearchedIndex, { rerank }: SearchRequest): void {
   if (!isGiven(rerank) || Object.hasOwn(settings.rerankers, rerank.model)) return;
   throw new ApiError('invalid_search_rerank', `The index has no reranker \`${rerank.model}\`.`);
+}
+
+/** Calls the engine, and takes the stages of its work if somebody asks for them. */
+function staged(
+  stages: Stages | undefined,
+  ask: (timed: boolean) => Promise<EngineResult>,
+): Promise<EngineResult> {
+  return stages === undefined ? ask(false) : stages.ofEngine(() => ask(true), 'plan');
+}
+
+/** Waits for another server without a permit. */
+async function away<T>(
+  permit: Permit,
+  { stages }: SearchCaller,
+  stage: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  if (stages === undefined) return permit.away(work);
+  const result = await permit.away(async () => {
+    stages.begin(stage);
+    try {
+      return await work();
+    } finally {
+      stages.begin('permit');
+    }
+  });
+  stages.begin('plan');
+  return result;
+}
+
+/** The caller of one of several queries. */
+export function ofQueryAt(caller: SearchCaller, position: number): SearchCaller {
+  return caller.stages === undefined ? caller : { ...caller, stages: caller.stages.of(position) };
 }
 
 /** Whether an embedder has to make the decisive vector. */

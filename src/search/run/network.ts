@@ -25,7 +25,7 @@ import type { NetworkDocuments } from '../network-documents.ts';
 import { ofQuery } from '../of-query.ts';
 import type { SearchCaller } from '../caller.ts';
 import { metered } from '../search-meter.ts';
-import type { LocalSearch, RunOptions } from './local.ts';
+import { type LocalSearch, ofQueryAt, type RunOptions } from './local.ts';
 import { severally } from './severally.ts';
 
 /** A caller, and the memory for responses to it. */
@@ -119,7 +119,9 @@ export class NetworkSearch {
   ): Promise<EngineResult> {
     const { fanOut, merger, limits } = this.#services;
     const begun = performance.now();
+    caller.stages?.begin('embed');
     const request = await this.#search.embedded(uid, params);
+    caller.stages?.begin('network');
     const elsewhere = fanOut.isMember ? 0 : 1;
     const { here, responses, errors } = await metered(caller.meter, elsewhere, () =>
       fanOut.askConcurrently(
@@ -128,12 +130,14 @@ export class NetworkSearch {
               this.#search
                 .facetSearch(uid, request, caller, { forMerging: true })
                 .then(({ bytes }) => merger.readFacetHits(bytes))
+                .finally(() => caller.stages?.begin('network'))
           : null,
         this.#toAll(`/indexes/${uid}/facet-search`, request),
         merger.readFacetHits,
         caller,
       ),
     );
+    caller.stages?.begin('merge');
     const { facetName, facetQuery = null, mostFrequent = null } = params;
     const faceting: Faceting =
       mostFrequent === null
@@ -350,7 +354,7 @@ export class NetworkSearch {
     const atOnce = hasGroups ? 1 : AT_ONCE;
     return severally(queries.length, atOnce, this.#services.limits, caller, async (position) => {
       try {
-        return await this.#one(queries[position]!, caller, options);
+        return await this.#one(queries[position]!, ofQueryAt(caller, position), options);
       } catch (error) {
         throw ofQuery(error, position);
       }
@@ -398,6 +402,7 @@ export class NetworkSearch {
   ): Promise<SearchResponse> {
     // Pins are for one index; a merged list has none.
     const { pins: _, ...unpinned } = params as SearchRequest & { pins?: unknown };
+    caller.stages?.begin('embed');
     const made =
       grouping === null
         ? await this.#search.embedded(uid, unpinned)
@@ -437,6 +442,7 @@ export class NetworkSearch {
     federation: Federation,
     caller: Holding,
   ): Promise<RemoteParts> {
+    caller.stages?.begin('network');
     const { fanOut, merger, limits } = this.#services;
     const { here, elsewhere, whole } = partition(queries, fanOut);
     const { facetsByIndex, distinct, networkGroups } = federation;
@@ -471,14 +477,15 @@ export class NetworkSearch {
         here.length === 0
           ? null
           : () =>
-              this.#scored(here, inner, caller, { firstPage, mergedHere: true }).then(({ page }) =>
-                page!.forMerging(),
-              ),
+              this.#scored(here, inner, caller, { firstPage, mergedHere: true })
+                .then(({ page }) => page!.forMerging())
+                .finally(() => caller.stages?.begin('network')),
         questions,
         merger.read,
         caller,
       ),
     );
+    caller.stages?.begin('merge');
     const responses = [...others.responses.values()];
     const servers: EngineMergeRequest['servers'] = [...others.responses.keys()].map((name) => ({
       name,

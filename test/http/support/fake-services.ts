@@ -26,6 +26,7 @@ import { metered } from '../../../src/search/search-meter.ts';
 import { SearchPipeline } from '../../../src/search/execute.ts';
 import type { ForeignDocuments } from '../../../src/search/foreign-documents.ts';
 import type { NetworkSearch } from '../../../src/search/run/network.ts';
+import { Insights } from '../../../src/search/insights.ts';
 import { SearchReport } from '../../../src/search/report.ts';
 import type { LocalSearch } from '../../../src/search/run/local.ts';
 
@@ -215,7 +216,7 @@ export function fakeServices(clock: Clock): FakeServices {
         needsHits: () => false,
       } as unknown as ForeignDocuments,
       pins: () => [],
-      report: new SearchReport(null, { warn: () => {} }, { ended: () => {} }),
+      report: new SearchReport(null, { warn: () => {} }, { ended: () => {} }, new Insights('0')),
       settings: (uid) => indexes.get(uid),
     }),
   };

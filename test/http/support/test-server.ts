@@ -16,6 +16,7 @@ import { loadSocketLibrary } from '../../../src/http/socket-library.ts';
 import type { Dependencies } from '../../../src/http/dependencies.ts';
 import { ChatLoad } from '../../../src/chat/chat-load.ts';
 import { McpLoad } from '../../../src/mcp/mcp-load.ts';
+import { AllInsights, Insights } from '../../../src/search/insights.ts';
 import { ChatTotals } from '../../../src/chat/totals.ts';
 import { RenderPool } from '../../../src/embedding/render-pool.ts';
 import { OutboundClient } from '../../../src/outbound/outbound-client.ts';
@@ -122,6 +123,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       retriesMsMax: 0,
     }),
     chatTotals: new ChatTotals(),
+    insights: new AllInsights(new Insights('0')),
     chatLoad: new ChatLoad(),
     mcpLoad: new McpLoad(),
     knownWrites: new KnownWrites(),
