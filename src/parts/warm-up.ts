@@ -11,7 +11,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { Agent, request, type RequestOptions } from 'node:http';
 import { join, relative } from 'node:path';
 import { defaultSettings } from '../contract/settings.ts';
-import type { BatchJob } from '../engine/native.ts';
+import type { BatchStep } from '../engine/native.ts';
 import { type IndexEntry, IndexRegistry } from '../engine/registry.ts';
 import type { Listener } from '../http/connection.ts';
 import type { HttpServer } from '../http/server.ts';
@@ -40,6 +40,28 @@ const WORDS = (
   'harbour lantern meadow orchard pebble quarry ribbon saddle timber valley willow anchor barley candle ' +
   'drizzle ember falcon gravel hollow island juniper kettle linen marble nettle otter pocket quiver'
 ).split(' ');
+
+/** A batch each: documents are indexed for the settings that were there before their batch. */
+const STEPS: readonly BatchStep[] = [
+  {
+    kind: 'settings',
+    task: 0,
+    settings: {
+      ...defaultSettings(),
+      filterableAttributes: ['kind', 'year'],
+      sortableAttributes: ['year'],
+    },
+  },
+  {
+    kind: 'documents',
+    task: 0,
+    method: 'replace',
+    payload: { buffer: 0 },
+    format: 'ndjson',
+    primaryKey: 'id',
+    skipCreation: false,
+  },
+];
 
 /**
  * Resolves to the number of searches that were answered; rejects where it cannot be done. Leaves
@@ -84,9 +106,13 @@ function shortest(path: string): string {
 
 async function createIndex(registry: IndexRegistry, now: string): Promise<IndexEntry> {
   const entry = registry.create(now);
-  const { results } = await entry.handle.applyBatch(firstBatch(now), [Buffer.from(documents())]);
-  const failed = results.find(({ error }) => error !== undefined)?.error;
-  if (failed !== undefined) throw new Error(failed.message);
+  const payload = Buffer.from(documents());
+  for (const [batchUid, step] of STEPS.entries()) {
+    const batch = { batchUid, taskUids: [], now, steps: [step] };
+    const { results } = await entry.handle.applyBatch(batch, [payload]);
+    const failed = results.find(({ error }) => error !== undefined)?.error;
+    if (failed !== undefined) throw new Error(failed.message);
+  }
   entry.refresh();
   return entry;
 }
@@ -128,31 +154,6 @@ function searchRequest(uid: string, n: number): SearchCall {
     default:
       return { path, body: { q, limit: 20 } };
   }
-}
-
-function firstBatch(now: string): BatchJob {
-  const settings = {
-    ...defaultSettings(),
-    filterableAttributes: ['kind', 'year'],
-    sortableAttributes: ['year'],
-  };
-  return {
-    batchUid: 0,
-    taskUids: [0, 1],
-    now,
-    steps: [
-      { task: 0, kind: 'settings', settings },
-      {
-        task: 1,
-        kind: 'documents',
-        method: 'replace',
-        payload: { buffer: 0 },
-        format: 'ndjson',
-        primaryKey: 'id',
-        skipCreation: false,
-      },
-    ],
-  };
 }
 
 /** NDJSON, about half a kilobyte each, so that answers have a usual size. */

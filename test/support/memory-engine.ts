@@ -323,6 +323,10 @@ export class MemoryEngine implements NativeAddon {
   async applyBatch(handle: number, job: string, payloads: Buffer[]): Promise<string> {
     const index = this.#index(handle);
     const batch = JSON.parse(job) as BatchJob;
+    const kinds = new Set(batch.steps.map(({ kind }) => kind));
+    if (kinds.has('settings') && (kinds.has('documents') || kinds.has('deleteIds'))) {
+      throw engineError('internal', 'a batch with settings changes documents');
+    }
     index.canceled = false;
     index.running = batch;
     try {

@@ -106,6 +106,8 @@ class Job {
     const Operations& operations = steps_->operations();
     commit.clear = steps_->cleared();
     if (operations.size() > 0 || !steps_->deleted_by_filter().empty()) {
+      // Documents are written for the settings of `before`.
+      if (steps_->settings()) return Status::Internal("a batch with settings changes documents");
       GANNET_RETURN_IF_ERROR(WriteDocuments(batch_, *steps_));
     } else if (steps_->cleared()) {
       commit.distribution.emplace();

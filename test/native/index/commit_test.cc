@@ -178,6 +178,17 @@ TEST_F(CommitTest, ReadersKeepTheirSnapshotWhileFilesAreRemoved) {
   indexing::ExpectIndexHolds(*index_, model_);
 }
 
+// Documents are written for the settings from before their batch.
+TEST_F(CommitTest, SettingsAndDocumentsAreNoBatch) {
+  const auto snapshot = index_->snapshot();
+  for (const std::string& step :
+       {DocumentsStep(0), std::string(R"({"task":1,"kind":"deleteIds","ids":["1"]})")}) {
+    const auto outcome = RunSteps(*index_, SettingsStep("{}") + "," + step, {payload_});
+    EXPECT_EQ(outcome.status().code(), StatusCode::kInternal);
+    EXPECT_EQ(index_->snapshot(), snapshot);
+  }
+}
+
 // The job passes long settings as buffers.
 std::string LongSettingsStep(const std::string& settings, const std::string& buffers) {
   return "{\"task\":1,\"kind\":\"settings\",\"settings\":" + settings + ",\"long\":" + buffers +
