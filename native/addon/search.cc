@@ -132,15 +132,15 @@ Result<TimedResponse> RunTimed(bool timed, uint64_t started, const StopCondition
   // Read before the clock starts, so that no time counts twice.
   const uint64_t queued_us = MonotonicMicroseconds() - started;
   std::optional<StageClock> clock;
-  if (timed) clock.emplace("plan");
-  const uint64_t cpu_ns = ThreadNanoseconds();
+  if (timed) clock.emplace("other");
+  const uint64_t cpu_ns = ProcessorNanoseconds();
   Result<search::SearchResponse> response =
       RunStoppable(conditions, [&]() -> Result<search::SearchResponse> {
         StopPoint();
         return work();
       });
   GANNET_RETURN_IF_ERROR(response.status());
-  TimedResponse out{std::move(*response), ThreadNanoseconds() - cpu_ns, {}};
+  TimedResponse out{std::move(*response), ProcessorNanoseconds() - cpu_ns, {}};
   if (!clock) return out;
   out.stages = clock->Stop();
   out.stages.insert(out.stages.begin(), {.name = "thread", .wall_ns = queued_us * 1000});

@@ -9,6 +9,7 @@
 #include <new>
 #include <utility>
 
+#include "base/stage_clock.h"
 #include "base/stop_point.h"
 
 namespace gannet {
@@ -47,11 +48,14 @@ struct Pieces {
       if (closed) return;
       ++helping;
     }
+    const uint64_t before_ns = ProcessorNanoseconds();
     {
       const StopScope scope(conditions);
       WorkOff([] { return Current().wanted(); });
     }
+    const uint64_t after_ns = ProcessorNanoseconds();
     const std::lock_guard lock(mutex);
+    helped_ns += after_ns - before_ns;
     if (--helping == 0) left.notify_one();
   }
 
@@ -63,6 +67,7 @@ struct Pieces {
   std::condition_variable left;
   std::exception_ptr failure;
   size_t helping = 0;
+  uint64_t helped_ns = 0;  // see AddHelp
   bool closed = false;
 };
 
@@ -85,6 +90,7 @@ void ParallelFor(size_t count, const std::function<void(size_t)>& body) {
   std::unique_lock lock(pieces->mutex);
   pieces->closed = true;
   pieces->left.wait(lock, [&] { return pieces->helping == 0; });
+  AddHelp(pieces->helped_ns);
   if (pieces->failure) std::rethrow_exception(pieces->failure);
 }
 

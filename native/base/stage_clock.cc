@@ -9,6 +9,7 @@ namespace gannet {
 namespace {
 
 thread_local constinit StageClock* current = nullptr;
+thread_local constinit uint64_t helped_ns = 0;
 
 uint64_t Nanoseconds(clockid_t clock) {
   timespec now;
@@ -18,12 +19,14 @@ uint64_t Nanoseconds(clockid_t clock) {
 
 }  // namespace
 
-uint64_t ThreadNanoseconds() { return Nanoseconds(CLOCK_THREAD_CPUTIME_ID); }
+uint64_t ProcessorNanoseconds() { return Nanoseconds(CLOCK_THREAD_CPUTIME_ID) + helped_ns; }
+
+void AddHelp(uint64_t processor_ns) { helped_ns += processor_ns; }
 
 StageClock::StageClock(std::string_view first)
     : stages_{{.name = std::string(first)}},
       wall_ns_(Nanoseconds(CLOCK_MONOTONIC)),
-      cpu_ns_(ThreadNanoseconds()),
+      cpu_ns_(ProcessorNanoseconds()),
       before_(std::exchange(current, this)) {}
 
 StageClock::~StageClock() { current = before_; }
@@ -47,7 +50,7 @@ size_t StageClock::SwitchTo(std::string_view name, bool of_rule) {
 }
 
 void StageClock::SwitchTo(size_t stage) {
-  const uint64_t wall_ns = Nanoseconds(CLOCK_MONOTONIC), cpu_ns = ThreadNanoseconds();
+  const uint64_t wall_ns = Nanoseconds(CLOCK_MONOTONIC), cpu_ns = ProcessorNanoseconds();
   stages_[present_].wall_ns += wall_ns - std::exchange(wall_ns_, wall_ns);
   stages_[present_].cpu_ns += cpu_ns - std::exchange(cpu_ns_, cpu_ns);
   present_ = stage;

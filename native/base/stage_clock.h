@@ -1,19 +1,22 @@
 // Where the time of a piece of work goes. While a StageClock exists, exactly one stage of the work
 // is under way on its thread: so the stages add up to the time of the whole, without gaps.
 //
-// Threads: a clock belongs to a thread. Work that helpers do meanwhile (ParallelFor) counts as a
-// wait of the stage that waits for them.
+// Threads: a clock belongs to a thread. Processor time of helpers (ParallelFor) counts for the
+// stage that they help, which so may take more of it than time passes.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace gannet {
 
-// The processor time of this thread.
-uint64_t ThreadNanoseconds();
+// The processor time of this thread, and of its helpers.
+uint64_t ProcessorNanoseconds();
+// A helper has worked for this thread.
+void AddHelp(uint64_t processor_ns);
 
 class StageClock {
  public:
@@ -53,12 +56,14 @@ class InStage {
   explicit InStage(std::string_view name, bool of_rule = false) : clock_(StageClock::Current()) {
     if (clock_ != nullptr) before_ = clock_->SwitchTo(name, of_rule);
   }
-  ~InStage() {
-    if (clock_ != nullptr) clock_->SwitchTo(before_);
-  }
+  ~InStage() { End(); }
   InStage(const InStage&) = delete;
   InStage& operator=(const InStage&) = delete;
 
+  // Ends the stage early.
+  void End() {
+    if (clock_ != nullptr) std::exchange(clock_, nullptr)->SwitchTo(before_);
+  }
   // Adds to the size of the stage that is under way.
   void Count(const char* unit, uint64_t size) {
     if (clock_ == nullptr) return;
@@ -68,7 +73,7 @@ class InStage {
   }
 
  private:
-  StageClock* const clock_;
+  StageClock* clock_;  // null once it has ended
   size_t before_ = 0;
 };
 

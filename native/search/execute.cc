@@ -78,8 +78,8 @@ void RankMatching(RankedList& list, const DocSet* allowed, bool needs_candidates
     InStage stage("matching");
     universe = ranker.Universe(allowed);
     stage.Count("documents", universe.size());
+    list.candidates = universe;
   }
-  list.candidates = universe;
   ranker.Run(std::move(universe));
   if (!ranker.excluded().empty()) list.candidates -= ranker.excluded();
   list.total = std::min<uint64_t>(list.candidates.size(), total_max);
@@ -92,6 +92,7 @@ ListResult Rank(std::shared_ptr<const index::Snapshot> of, const SearchRequest& 
   const index::Snapshot& snapshot = *list->snapshot;
   const bool semantic = request.kind() == SearchKind::kSemantic;
 
+  InStage plan("plan");
   GANNET_ASSIGN_OR_RETURN(list->scope, SearchedFields(snapshot, request.attributes_to_search_on));
   GANNET_ASSIGN_OR_RETURN(list->distinct, DistinctOf(snapshot, request.distinct));
   GANNET_ASSIGN_OR_RETURN(std::optional<DocSet> allowed,
@@ -101,6 +102,7 @@ ListResult Rank(std::shared_ptr<const index::Snapshot> of, const SearchRequest& 
   GANNET_RETURN_IF_ERROR(
       EvaluateConditions(snapshot, list->deadline, "invalid_search_sort", list->sort));
   GANNET_RETURN_IF_ERROR(ValidateFacets(snapshot, request.facets));
+  plan.End();
   if (semantic) {
     InStage stage("vectors");
     GANNET_ASSIGN_OR_RETURN(list->scan, ScanOf(snapshot, request, deadline));
@@ -127,6 +129,7 @@ ListResult Rank(std::shared_ptr<const index::Snapshot> of, const SearchRequest& 
         std::make_unique<NaturalScan>(list->query, *list->evaluator, request.locales, deadline);
     allowed = list->natural->Matching(allowed ? &*allowed : nullptr);
   }
+  InStage rules_stage("plan");
   QueryEvaluator* evaluator = words && !list->natural ? list->evaluator.get() : nullptr;
   Rules rules = RulesFor({.settings = *snapshot.settings,
                           .sort = list->sort,
@@ -135,6 +138,7 @@ ListResult Rank(std::shared_ptr<const index::Snapshot> of, const SearchRequest& 
                           .by_vectors = semantic,
                           .scan = list->scan.get(),
                           .natural = list->natural.get()});
+  rules_stage.End();
   {
     InStage stage("terms");
     list->ranker = std::make_unique<Ranker>(snapshot, evaluator, list->query, list->options,
@@ -167,7 +171,7 @@ RunResult RankHalves(std::shared_ptr<const index::Snapshot> snapshot, SearchRequ
   const KeptHits all{{0, depth}, true};
   std::atomic<bool> enough{false};
   ListResult words(nullptr), semantic(nullptr);
-  InStage stage("vectors");
+  InStage stage("halves");
   ParallelFor(request.vector ? 2 : 1, [&](size_t half) {
     if (half == 1) {
       if (!enough.load()) semantic = Rank(snapshot, halves.semantic, all, deadline);
@@ -234,7 +238,12 @@ Result<SearchResponse> RespondOrWait(std::unique_ptr<SearchRun> run,
                                      std::string_view request_json, const json::Value& request,
                                      PendingSearch::Finish finish, const Caller& caller) {
   InStage stage("write");
-  if (!run->needs_vector()) return finish(*run, pins, request, caller);
+  if (!run->needs_vector()) {
+    Result<SearchResponse> response = finish(*run, pins, request, caller);
+    InStage release("release");
+    run.reset();
+    return response;
+  }
   SearchResponse response;
   response.head.needs_vector = std::make_shared<PendingSearch>(std::move(run), std::move(pins),
                                                                request_json, finish, caller);
@@ -316,6 +325,7 @@ Result<SearchResponse> PendingSearch::Resume(std::optional<std::vector<float>> v
 
 Result<SearchResponse> ExecuteSearch(index::Index& index, std::string_view request_json,
                                      const Caller& caller) {
+  InStage stage("parse");
   const json::Value object = json::Value::Parse(request_json);
   SearchRequest request = SearchRequest::FromJson(object);
   request.needs_candidates =
@@ -326,6 +336,7 @@ Result<SearchResponse> ExecuteSearch(index::Index& index, std::string_view reque
   std::shared_ptr<const index::Snapshot> snapshot = index.present();
   GANNET_RETURN_IF_ERROR(KeepPins(*snapshot, request, pins));
   ApplyCutoff(*snapshot, request);
+  stage.End();
   GANNET_ASSIGN_OR_RETURN(auto run,
                           RunSearch(std::move(snapshot), std::move(request), !pins.empty()));
   return RespondOrWait(std::move(run), std::move(pins), request_json, object, finish, caller);
@@ -333,12 +344,14 @@ Result<SearchResponse> ExecuteSearch(index::Index& index, std::string_view reque
 
 Result<SearchResponse> ExecuteFacetSearch(index::Index& index, std::string_view request_json,
                                           const Caller& caller) {
+  InStage stage("parse");
   const json::Value object = json::Value::Parse(request_json);
   SearchRequest request = SearchRequest::FromJson(object);
   request.cancelled = caller.cancelled;
   std::shared_ptr<const index::Snapshot> snapshot = index.present();
   ApplyCutoff(*snapshot, request);
   WantCandidatesOnly(request, object["exhaustiveFacetCount"].boolean());
+  stage.End();
   GANNET_ASSIGN_OR_RETURN(auto run, RunSearch(std::move(snapshot), std::move(request)));
   return RespondOrWait(std::move(run), {}, request_json, object, RespondWithFacets, caller);
 }

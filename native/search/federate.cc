@@ -16,16 +16,18 @@ namespace gannet::search {
 
 Result<SearchResponse> ExecuteFederatedSearch(std::span<index::Index* const> indexes,
                                               std::string_view request_json, const Caller& caller) {
+  InStage stage("parse");
   const json::Value object = json::Value::Parse(request_json);
   const FederatedRequest request = FederatedRequest::FromJson(object);
   GANNET_ASSIGN_OR_RETURN(Federation federation,
                           PlanFederation(request, indexes, caller.cancelled));
   GANNET_RETURN_IF_ERROR(CheckRules(federation));
   const std::vector<RankedHit> pins = SortPins(federation);
+  InStage query_stage("queries");
   GANNET_RETURN_IF_ERROR(RunQueries(federation));
   if (request.network_groups && request.network_groups->values)
     return WriteGroupMembers(request, federation, caller);
-  InStage stage("merge");
+  InStage merge_stage("merge");
   const std::unique_ptr<MergedList> list = MergeLists(request, pins, federation);
   if (request.group) return WriteFederatedGroups(request, federation, *list, caller);
   InStage facet_stage("facets");

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/json_value.h"
+#include "base/stage_clock.h"
 #include "index/evaluate_filter.h"
 #include "search/allowed_documents.h"
 #include "search/response.h"
@@ -33,6 +34,7 @@ Result<std::optional<DocId>> VisibleTarget(const index::Snapshot& snapshot,
                                            Deadline& deadline) {
   if (!found || !snapshot.documents.Contains(*found)) return std::optional<DocId>();
   if (visible.is_null()) return found;
+  InStage stage("filter");
   GANNET_ASSIGN_OR_RETURN(const DocSet documents,
                           index::EvaluateFilterJson(snapshot, visible.text(), features, &deadline));
   return documents.Contains(*found) ? found : std::nullopt;
@@ -40,6 +42,7 @@ Result<std::optional<DocId>> VisibleTarget(const index::Snapshot& snapshot,
 
 Result<SearchResponse> WriteSimilarResponse(const SearchRun& run, const std::string& id,
                                             const Caller& caller) {
+  InStage stage("write");
   Page page(run.request().response_bytes_max);
   page.text += "{\"hits\":[";
   GANNET_RETURN_IF_ERROR(AppendHits(run, InsertPins(run.hits(), {}, run.window()), page));
@@ -67,6 +70,7 @@ Result<std::unique_ptr<SearchRun>> RunSimilar(std::shared_ptr<const index::Snaps
       EmbedderOf(*snapshot.settings, request.hybrid->embedder, "invalid_similar_embedder"));
   GANNET_ASSIGN_OR_RETURN(list->candidates, MatchingFilter(snapshot, request, list->deadline));
   list->candidates.Remove(target);
+  InStage stage("vectors");
   GANNET_ASSIGN_OR_RETURN(auto embeddings, ReadEmbeddings(snapshot, *embedder, target));
   const bool known = !embeddings.empty();
   list->scan = std::make_unique<VectorScan>(snapshot, *embedder, std::move(embeddings),
@@ -97,6 +101,7 @@ Result<std::unique_ptr<SearchRun>> RunSimilar(std::shared_ptr<const index::Snaps
 
 Result<SearchResponse> ExecuteSimilar(index::Index& index, std::string_view request_json,
                                       const Caller& caller) {
+  InStage stage("parse");
   const json::Value object = json::Value::Parse(request_json);
   SearchRequest request = SearchRequest::FromJson(object);
   request.cancelled = caller.cancelled;
@@ -108,6 +113,7 @@ Result<SearchResponse> ExecuteSimilar(index::Index& index, std::string_view requ
   GANNET_RETURN_IF_ERROR(ids.health());
   const auto snapshot = index.present();
   Deadline deadline = DeadlineOf(*snapshot, request);
+  stage.End();
   const auto target = VisibleTarget(*snapshot, found, object["tenantFilter"],
                                     {request.contains_filter, request.multimodal}, deadline);
   if (!target.ok()) return OfSimilar(target.status());

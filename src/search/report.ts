@@ -7,17 +7,19 @@
 import { Canceling } from '../base/cancel-signal.ts';
 import type { Logger } from '../base/logger.ts';
 import { activeSpan, type Span, within } from '../base/tracing.ts';
-import { ApiError, toApiError } from '../contract/errors.ts';
+import { ApiError, type ErrorCode, toApiError } from '../contract/errors.ts';
 import type { SearchKind } from '../contract/search-kind.ts';
 import type { FacetSearchRequest, MultiSearchQuery, SearchRequest } from '../contract/search.ts';
 import type { SearchResponse } from './response.ts';
 import type { SearchCaller } from './caller.ts';
 import type { Insights, Shape } from './insights.ts';
-import type { EngineStage } from '../engine/native.ts';
 import { Stages } from './stages.ts';
 
 /** Characters of a query that are logged. */
 const QUERY_LENGTH_MAX = 200;
+
+/** Errors of searches whose shapes would have names of indexes that the server does not know. */
+const UNKNOWN_TARGET = new Set<ErrorCode>(['index_not_found', 'invalid_api_key']);
 
 /** What the metrics count of searches. Times are measured from the arrival of the search. */
 export interface SearchObserver {
@@ -74,12 +76,14 @@ export class SearchReport {
     const id = isReported
       ? this.#insights.began(shape(), requestId, () => signal.cancel())
       : undefined;
-    const ended = (cpuMs: number, failed: boolean, outcome: () => object): void => {
+    const ended = (cpuMs: number, fault: ErrorCode | null, outcome: () => object): void => {
       const ms = performance.now() - from;
       const list = stages?.list ?? null;
-      if (span?.isRecorded && list !== null) traceStages(span, list, from);
+      if (span?.isRecorded) traceStages(span, stages);
       if (id === undefined) return;
-      this.#insights.ended(id, { ms, cpuMs, failed, stages: list });
+      const isKnown = fault === null || !UNKNOWN_TARGET.has(fault);
+      const failed = fault !== null;
+      this.#insights.ended(id, isKnown ? { ms, cpuMs, failed, stages: list } : null);
       this.#observer.ended(kind, order, ms);
       if (ms < this.#thresholdMs) return;
       const stageMs = Object.fromEntries(
@@ -95,7 +99,7 @@ export class SearchReport {
         search({ ...caller, signal, ...(stages && { stages }) }),
       );
       if (signal.isCanceled) throw canceled();
-      ended(cpuMsOf(responses), false, () => ({
+      ended(cpuMsOf(responses), null, () => ({
         engineMs: engineMsOf(responses),
         ...describe(),
       }));
@@ -104,7 +108,7 @@ export class SearchReport {
     } catch (thrown) {
       const error = signal.isCanceled ? canceled() : thrown;
       const { code } = toApiError(error);
-      ended(0, true, () => ({ error: code }));
+      ended(0, code, () => ({ error: code }));
       span?.end({ 'error.type': code }, true);
       throw error;
     }
@@ -128,21 +132,21 @@ function tenths(ms: number): number {
  * Records the stages as parts of the span, one after the other: a stage that was under way several
  * times is drawn once, with the sum of its times.
  */
-function traceStages(span: Span, list: readonly EngineStage[], from: number): void {
-  let start = performance.timeOrigin + from;
-  for (const { name, ms, cpuMs, unit, size } of list) {
-    // It is over before the span begins.
-    if (name === 'parse') continue;
-    const end = start + ms;
-    span.part(
-      name,
-      { start, end },
-      {
-        ...(cpuMs !== undefined && { 'gannet.cpu_ms': cpuMs }),
-        ...(unit !== undefined && { [`gannet.${unit}`]: size ?? 0 }),
-      },
-    );
-    start = end;
+function traceStages(span: Span, stages: Stages | undefined): void {
+  for (const { startedAt, list } of stages?.tracks ?? []) {
+    let start = performance.timeOrigin + startedAt;
+    for (const { name, ms, cpuMs, unit, size } of list) {
+      const end = start + ms;
+      span.part(
+        name,
+        { start, end },
+        {
+          ...(cpuMs !== undefined && { 'gannet.cpu_ms': cpuMs }),
+          ...(unit !== undefined && { [`gannet.${unit}`]: size ?? 0 }),
+        },
+      );
+      start = end;
+    }
   }
 }
 

@@ -35,19 +35,18 @@ export class Stages {
     this.#present = name;
   }
 
-  /** Those of one of several queries: its own from now on. */
+  /** Those of one of several queries that run at once: its own from now on. */
   of(position: number): Stages {
-    const known = this.#queries.get(position);
-    if (known !== undefined) return known;
-    const query = new Stages(this.#present, this.#startedAt);
-    query.#since = this.#since;
-    for (const stage of this.#stages.values()) query.#add(stage);
-    this.#queries.set(position, query);
+    let query = this.#queries.get(position);
+    if (query === undefined) {
+      query = new Stages(this.#present, this.#since);
+      this.#queries.set(position, query);
+    }
     return query;
   }
 
-  /** The stages of the engine, and the way to its thread and back. Then `after` is under way. */
-  async ofEngine(ask: () => Promise<EngineResult>, after: string): Promise<EngineResult> {
+  /** The stages of the engine, and the way to its thread and back. Then `write` is under way. */
+  async ofEngine(ask: () => Promise<EngineResult>): Promise<EngineResult> {
     this.begin('handover');
     const result = await ask();
     let rest = this.#lap();
@@ -56,26 +55,26 @@ export class Stages {
       rest -= stage.ms;
     }
     this.#add({ name: this.#present, ms: Math.max(0, rest) });
-    this.#present = after;
+    this.#present = 'write';
     return result;
   }
 
-  /** In the order in which they began; of several queries their sums. */
+  /** In the order in which they began. Those of several queries are added up. */
   get list(): EngineStage[] {
-    if (this.#queries.size === 0) {
-      this.begin(this.#present);
-      return [...this.#stages.values()];
-    }
-    const sums = new Stages('', 0);
-    for (const query of this.#queries.values()) {
-      for (const stage of query.list) sums.#add(stage);
-    }
-    return [...sums.#stages.values()];
+    return sumOf(this.tracks.flatMap(({ list }) => list));
+  }
+
+  /** Stages that follow one another: those of this, and those of each query that runs at once. */
+  get tracks(): { startedAt: number; list: EngineStage[] }[] {
+    if (this.#queries.size === 0) this.begin(this.#present);
+    const own = { startedAt: this.#startedAt, list: [...this.#stages.values()] };
+    return [own, ...[...this.#queries.values()].flatMap(({ tracks }) => tracks)];
   }
 
   /** The member `performanceDetails` of a response, so far. */
   member(position: number): string {
-    const { list } = this.#queries.get(position) ?? this;
+    const query = this.#queries.get(position);
+    const list = query === undefined ? this.list : sumOf([...this.#stages.values(), ...query.list]);
     const total = list.reduce((sum, { ms }) => sum + ms, 0);
     const lines = list.flatMap(
       ({ name, ms, cpuMs, unit, size }): [string, string][] =>
@@ -97,21 +96,27 @@ export class Stages {
     return this.#since - since;
   }
 
-  #add({ name, ms, cpuMs, unit, size = 0 }: EngineStage): void {
-    const known = this.#stages.get(name);
-    if (known === undefined) {
-      this.#stages.set(name, {
-        name,
-        ms,
-        ...(cpuMs !== undefined && { cpuMs }),
-        ...(unit !== undefined && { unit, size }),
-      });
-      return;
-    }
-    known.ms += ms;
-    if (cpuMs !== undefined) known.cpuMs = (known.cpuMs ?? 0) + cpuMs;
-    if (unit !== undefined) [known.unit, known.size] = [unit, (known.size ?? 0) + size];
+  #add(stage: EngineStage): void {
+    add(stage, this.#stages);
   }
+}
+
+function sumOf(stages: readonly EngineStage[]): EngineStage[] {
+  const sums = new Map<string, EngineStage>();
+  for (const stage of stages) add(stage, sums);
+  return [...sums.values()];
+}
+
+function add(stage: EngineStage, sums: Map<string, EngineStage>): void {
+  const { name, ms, cpuMs, unit, size = 0 } = stage;
+  const known = sums.get(name);
+  if (known === undefined) {
+    sums.set(name, { ...stage });
+    return;
+  }
+  known.ms += ms;
+  if (cpuMs !== undefined) known.cpuMs = (known.cpuMs ?? 0) + cpuMs;
+  if (unit !== undefined) [known.unit, known.size] = [unit, (known.size ?? 0) + size];
 }
 
 function durationText(ms: number): string {

@@ -155,7 +155,7 @@ export class LocalSearch {
   ): Promise<SearchResponse> {
     caller.stages?.begin('permit');
     return this.#queue.run((permit) => {
-      caller.stages?.begin('plan');
+      caller.stages?.begin('request');
       const find = (): SearchedIndex => this.#entry(uid);
       const more = { responseBytesMax: this.#limits.responseBytes, keepsPage };
       return this.#one(permit, { uid, find, params }, more, caller);
@@ -192,7 +192,7 @@ export class LocalSearch {
     const result = sources === undefined ? found : { ...found, head };
     const response = withPage(this.#registry.native, result, caller.signal);
     if (reranking !== null) {
-      await away(permit, caller, 'rerank', () =>
+      await away(permit, caller, ['rerank', 'write'], () =>
         this.#rerankPage(uid, reranking, response.page!, sources, deadline, caller),
       );
     }
@@ -248,7 +248,7 @@ export class LocalSearch {
   ): Promise<EngineResult> {
     caller.stages?.begin('permit');
     return this.#queue.run((permit) => {
-      caller.stages?.begin('plan');
+      caller.stages?.begin('request');
       const more = { responseBytesMax: this.#limits.responseBytes, forMerging };
       const find = (): SearchedIndex => this.#entry(uid);
       const ask = (vector?: QueryVector): Promise<EngineResult> => {
@@ -274,7 +274,7 @@ export class LocalSearch {
   ): Promise<SearchResponse> {
     caller.stages?.begin('permit');
     return this.#queue.run(async () => {
-      caller.stages?.begin('plan');
+      caller.stages?.begin('request');
       const more = { responseBytesMax: this.#limits.responseBytes, keepsPage };
       const filter = caller.access.tenantFilter(uid);
       const request = planSimilar(params, this.#features(), filter, more);
@@ -302,7 +302,7 @@ export class LocalSearch {
     if (!needsVector(params)) return resultFrom(uid, ask());
     const deadline = this.#deadlineOf(uid);
     const embed = (): Promise<QueryVector> =>
-      away(permit, caller, 'embed', () => this.#vectorOf(uid, params, deadline));
+      away(permit, caller, ['embed', 'request'], () => this.#vectorOf(uid, params, deadline));
     if (searchKind(params) !== 'hybrid') return resultFrom(uid, ask(await embed()));
     const first = await resultFrom(uid, ask());
     const pending = first.head.needsVector;
@@ -376,13 +376,11 @@ export class LocalSearch {
     const { queriesAtOnce } = this.#limits;
     return this.#queue.runSeveral(
       (run) =>
-        severally(queries.length, queriesAtOnce, this.#limits, caller, (position, bytesLeft) => {
-          const one = queries.length === 1 ? caller : ofQueryAt(caller, position);
-          one.stages?.begin('permit');
-          return run((permit) =>
+        severally(queries.length, queriesAtOnce, this.#limits, caller, (position, bytesLeft, one) =>
+          run((permit) =>
             this.#ofMany(permit, queries[position]!, position, bytesLeft, one, options),
-          );
-        }),
+          ),
+        ),
       caller,
     );
   }
@@ -411,7 +409,7 @@ export class LocalSearch {
     { keepsPage }: RunOptions,
   ): Promise<SearchResponse> {
     const { indexUid, federationOptions: _, ...params } = query;
-    caller.stages?.begin('plan');
+    caller.stages?.begin('request');
     const find = (): SearchedIndex => this.#entryOfQuery(indexUid, position);
     const begun = performance.now();
     const asked = { uid: indexUid, find, params };
@@ -435,7 +433,7 @@ export class LocalSearch {
     caller: SearchCaller,
     { forMerging, mergedHere, firstPage, keepsPage }: RunOptions,
   ): Promise<SearchResponse> {
-    caller.stages?.begin('plan');
+    caller.stages?.begin('request');
     const vectors = await this.#vectorsOf(permit, queries, caller);
     const entries = queries.map(({ indexUid }, position) => this.#entryOfQuery(indexUid, position));
     const queried = new Set(queries.map(({ indexUid }) => indexUid));
@@ -499,7 +497,7 @@ export class LocalSearch {
       this.#entryOfQuery(query.indexUid, position);
       return this.#vectorOf(query.indexUid, query, this.#deadlineOf(query.indexUid));
     };
-    const made = await away(permit, caller, 'embed', () =>
+    const made = await away(permit, caller, ['embed', 'request'], () =>
       Promise.allSettled(queries.map(vectorOf)),
     );
     return made.map((vector, position) => {
@@ -540,32 +538,31 @@ function staged(
   stages: Stages | undefined,
   ask: (timed: boolean) => Promise<EngineResult>,
 ): Promise<EngineResult> {
-  return stages === undefined ? ask(false) : stages.ofEngine(() => ask(true), 'plan');
+  return stages === undefined ? ask(false) : stages.ofEngine(() => ask(true));
 }
 
-/** Waits for another server without a permit. */
+/**
+ * Waits for another server without a permit.
+ * @param during the stage meanwhile
+ * @param after the stage that begins once the permit is back
+ */
 async function away<T>(
   permit: Permit,
   { stages }: SearchCaller,
-  stage: string,
+  [during, after]: readonly [string, string],
   work: () => Promise<T>,
 ): Promise<T> {
   if (stages === undefined) return permit.away(work);
   const result = await permit.away(async () => {
-    stages.begin(stage);
+    stages.begin(during);
     try {
       return await work();
     } finally {
       stages.begin('permit');
     }
   });
-  stages.begin('plan');
+  stages.begin(after);
   return result;
-}
-
-/** The caller of one of several queries. */
-export function ofQueryAt(caller: SearchCaller, position: number): SearchCaller {
-  return caller.stages === undefined ? caller : { ...caller, stages: caller.stages.of(position) };
 }
 
 /** Whether an embedder has to make the decisive vector. */

@@ -25,7 +25,7 @@ import type { NetworkDocuments } from '../network-documents.ts';
 import { ofQuery } from '../of-query.ts';
 import type { SearchCaller } from '../caller.ts';
 import { metered } from '../search-meter.ts';
-import { type LocalSearch, ofQueryAt, type RunOptions } from './local.ts';
+import type { LocalSearch, RunOptions } from './local.ts';
 import { severally } from './severally.ts';
 
 /** A caller, and the memory for responses to it. */
@@ -352,13 +352,19 @@ export class NetworkSearch {
   ): Promise<SearchResponse[]> {
     const hasGroups = queries.some(({ useNetwork, groupBy }) => useNetwork && isGiven(groupBy));
     const atOnce = hasGroups ? 1 : AT_ONCE;
-    return severally(queries.length, atOnce, this.#services.limits, caller, async (position) => {
-      try {
-        return await this.#one(queries[position]!, ofQueryAt(caller, position), options);
-      } catch (error) {
-        throw ofQuery(error, position);
-      }
-    });
+    return severally(
+      queries.length,
+      atOnce,
+      this.#services.limits,
+      caller,
+      async (position, _, one) => {
+        try {
+          return await this.#one(queries[position]!, one, options);
+        } catch (error) {
+          throw ofQuery(error, position);
+        }
+      },
+    );
   }
 
   /** A result of separate searches. */

@@ -7,14 +7,15 @@ import type { SearchCaller } from '../caller.ts';
  * Runs the searches of one request in order, few at a time, so that searches of others run between
  * them. Reports the first failure in order, and starts no search after it; nor when the responses
  * are too large together, or the client has disconnected.
- * @param run runs the search at a position. `bytesLeft`: limit of its response
+ * @param run runs the search at a position. `bytesLeft`: limit of its response. `caller`: with its
+ *     own stages
  */
 export async function severally(
   count: number,
   atOnce: number,
   limits: RequestLimits,
-  { signal }: SearchCaller,
-  run: (position: number, bytesLeft: number) => Promise<SearchResponse>,
+  caller: SearchCaller,
+  run: (position: number, bytesLeft: number, caller: SearchCaller) => Promise<SearchResponse>,
 ): Promise<SearchResponse[]> {
   const responses: SearchResponse[] = [];
   let bytesLeft = limits.responseBytes;
@@ -26,16 +27,19 @@ export async function severally(
     failed = position;
     failure = error;
   };
-  signal.onAbort(() => fail(0, new Error('the client went away')));
+  caller.signal.onAbort(() => fail(0, new Error('the client went away')));
   // Results that arrive while others are started are handled in the same iteration of the event
   // loop, which could go on without end.
   const pause = pauser();
+  caller.stages?.begin('permit');
   const runSome = async (): Promise<void> => {
     while (next < failed) {
       const position = next++;
       const isWhole = bytesLeft === limits.responseBytes;
       try {
-        const response = await run(position, bytesLeft);
+        const stages = count === 1 ? caller.stages : caller.stages?.of(position);
+        const response = await run(position, bytesLeft, stages ? { ...caller, stages } : caller);
+        if (count > 1) stages?.begin('others');
         responses[position] = response;
         bytesLeft -= sizeOf(response);
         if (bytesLeft < 0) throw responseTooLarge(limits);

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/stage_clock.h"
 #include "test_seed.h"
 
 namespace gannet {
@@ -91,11 +92,17 @@ TEST(ParallelFor, EachIterationRunsOnceHoweverLateHelpersCome) {
       const size_t count = random() % 20;
       std::vector<std::atomic<int>> done(count);
       const auto caller = std::this_thread::get_id();
+      std::atomic<uint64_t> worked_ns = 0;
+      const uint64_t before_ns = ProcessorNanoseconds();
       ParallelFor(count, [&](size_t i) {
+        const uint64_t begin_ns = ProcessorNanoseconds();
         if (std::this_thread::get_id() != caller) ++helped;
         if (i % 3 == 0) std::this_thread::sleep_for(std::chrono::microseconds(20));
         ++done[i];
+        worked_ns += ProcessorNanoseconds() - begin_ns;
       });
+      // The work of helpers counts as that of the caller.
+      EXPECT_GE(ProcessorNanoseconds() - before_ns, worked_ns.load());
       for (const auto& times : done) ASSERT_EQ(times.load(), 1);
     }
     EXPECT_EQ(helped > 0, helpers > 0);
