@@ -45,6 +45,7 @@ export const COSTLY_SEARCHES = object({
       cpuMs: number(),
       meanMs: number(),
       p99Ms: number(),
+      durations: list(object({ upToMs: number(), count: integer({ minimum: 0 }) })),
       example: nullable(
         object({ requestId: TEXT, startedAt: TEXT, durationMs: number(), stages: list(STAGE) }),
       ),

@@ -1,8 +1,12 @@
-/** Writes that a node of a cluster sends on to its leader, and the leader's responses. */
+/**
+ * What a node of a cluster asks of others for its own client: writes go to the leader, and some
+ * reports are made of what each node knows.
+ */
 import { Readable } from 'node:stream';
 import { ApiError, noLeader } from '../contract/errors.ts';
-import type { OutboundClient } from '../outbound/outbound-client.ts';
+import type { OutboundClient, OutboundResponse } from '../outbound/outbound-client.ts';
 import { OutboundError } from '../outbound/outbound-error.ts';
+import type { ClusterMember } from './dependencies.ts';
 import { type Connection, HEADER_FIELDS, type RequestHeaders } from './connection.ts';
 import type { RouteResponse } from './route.ts';
 
@@ -23,6 +27,12 @@ const PASSED = new Set<keyof RequestHeaders>([
   ...(['requestId', 'userId', 'originRemote', 'originTaskUid', 'writeId'] as const),
 ]);
 
+const CREDENTIALS = new Set<keyof RequestHeaders>(['authorization', 'legacyKey', 'requestId']);
+
+/** How long another node may take to answer a question, and the size of its answer. */
+const ASKED_MS_MAX = 3000;
+const ASKED_BYTES_MAX = 16 * 2 ** 20;
+
 /**
  * REQUIRES: called while the connection is being handled, whose body is read from here on.
  * @param leads aborted when the leader has changed, or cannot be reached
@@ -33,11 +43,7 @@ export async function forward(
   client: OutboundClient,
   leads: AbortSignal,
 ): Promise<RouteResponse> {
-  const headers: Record<string, string> = { [FORWARDED]: 'true' };
-  for (const [header, field] of Object.entries(HEADER_FIELDS)) {
-    const value = connection.headers[field];
-    if (value !== undefined && PASSED.has(field)) headers[header] = value;
-  }
+  const headers = passedHeaders(connection, PASSED);
   const ending = new AbortController();
   const end = (): void => ending.abort();
   let reason = 'the leader does not respond';
@@ -83,6 +89,56 @@ export async function forward(
     clearTimeout(silence);
     leads.removeEventListener('abort', change);
   }
+}
+
+export interface AskedNode {
+  readonly name: string;
+  /** null: it does not run. */
+  readonly url: string | null;
+}
+
+/** All nodes of the cluster but this one. */
+export async function otherNodes({ name: own, node }: ClusterMember): Promise<AskedNode[]> {
+  const { nodes, registered } = await node.status();
+  const urls = new Map(nodes.map(({ name, url }) => [name, url]));
+  return [...new Set([...(registered ?? []), ...urls.keys()])]
+    .filter((name) => name !== own)
+    .map((name) => ({ name, url: urls.get(name) ?? null }));
+}
+
+/** The response of another node to the same caller; null: it does not respond in time. */
+export async function askNode(
+  connection: Connection,
+  { client }: ClusterMember,
+  { url }: AskedNode,
+  method: 'GET' | 'POST',
+  path: string,
+): Promise<OutboundResponse | null> {
+  if (url === null) return null;
+  const headers = passedHeaders(connection, CREDENTIALS);
+  const ending = new AbortController();
+  connection.onAbort(() => ending.abort());
+  try {
+    return await client.fetch(
+      { method, url: url + path, headers, timeoutMs: ASKED_MS_MAX, signal: ending.signal },
+      { bytesMax: ASKED_BYTES_MAX },
+    );
+  } catch (error) {
+    if (error instanceof OutboundError) return null;
+    throw error;
+  }
+}
+
+function passedHeaders(
+  { headers: given }: Connection,
+  passed: ReadonlySet<keyof RequestHeaders>,
+): Record<string, string> {
+  const headers: Record<string, string> = { [FORWARDED]: 'true' };
+  for (const [header, field] of Object.entries(HEADER_FIELDS)) {
+    const value = given[field];
+    if (value !== undefined && passed.has(field)) headers[header] = value;
+  }
+  return headers;
 }
 
 /**

@@ -9,11 +9,10 @@ import type { EngineStage } from '../engine/native.ts';
 const HOUR_MS = 3_600_000;
 /** How many hours are kept, the present one included. */
 const HOURS = INSIGHT_HOURS_MAX;
-/** The shapes of an hour. */
-const SHAPES_MAX = 200;
-/** Names in a shape. */
-const NAMES_MAX = 40;
-const NAME_LENGTH_MAX = 64;
+/** The shapes of an hour that are kept when there are twice as many: those with most CPU time. */
+const SHAPES_KEPT = 200;
+/** Indexes of a shape. */
+const INDEXES_MAX = 10;
 /** More words count as this number. */
 const WORDS_MAX = 10;
 /** One search in this many is timed in stages, for the example of its shape. */
@@ -25,6 +24,7 @@ const GROWTH = 1.5;
 
 export interface Shape {
   kind: string;
+  /** In order; `*` after the first ones stands for more. */
   indexUids: string[];
   parameters: string[];
   /** Those of the longest query. */
@@ -59,6 +59,11 @@ export interface RunningSearch extends Shape {
   startedAt: number;
 }
 
+export interface Duration {
+  upToMs: number;
+  count: number;
+}
+
 interface Running {
   view: RunningSearch;
   cancel: () => void;
@@ -90,12 +95,19 @@ export class Insights {
     return id;
   }
 
+  /** @param outcome null: the search names what does not exist, or what its key may not see */
   ended(
     id: string,
-    outcome: { ms: number; cpuMs: number; failed: boolean; stages: readonly EngineStage[] | null },
+    outcome: {
+      ms: number;
+      cpuMs: number;
+      failed: boolean;
+      stages: readonly EngineStage[] | null;
+    } | null,
   ): void {
     const { view } = this.#running.get(id)!;
     this.#running.delete(id);
+    if (outcome === null) return;
     const { ms, cpuMs, failed, stages } = outcome;
     const of = this.#totalsOf(view);
     of.count++;
@@ -141,12 +153,22 @@ export class Insights {
         if (old <= hour - HOURS || old > hour) this.#hours.delete(old);
       }
     }
-    const shape = { kind, indexUids, parameters, words };
-    const key = keyOf(shape);
+    const key = keyOf({ kind, indexUids, parameters, words });
     let totals = shapes.get(key);
     if (totals === undefined) {
-      if (shapes.size >= SHAPES_MAX) shapes.delete(cheapestOf(shapes));
-      totals = { ...shape, ...{ count: 0, failed: 0, cpuMs: 0, ms: 0, times: [], example: null } };
+      if (shapes.size >= 2 * SHAPES_KEPT) keepCostliest(shapes);
+      totals = {
+        kind,
+        indexUids,
+        parameters,
+        words,
+        count: 0,
+        failed: 0,
+        cpuMs: 0,
+        ms: 0,
+        times: [],
+        example: null,
+      };
       shapes.set(key, totals);
     }
     return totals;
@@ -192,7 +214,7 @@ interface ThreadInsights {
 }
 
 /** The totals with those of equal shapes added up. */
-export function sumOf(all: readonly ShapeTotals[]): ShapeTotals[] {
+function sumOf(all: readonly ShapeTotals[]): ShapeTotals[] {
   const sums = new Map<string, ShapeTotals>();
   for (const one of all) {
     const sum = sums.get(keyOf(one));
@@ -212,14 +234,21 @@ export function sumOf(all: readonly ShapeTotals[]): ShapeTotals[] {
   return [...sums.values()];
 }
 
+/** How many searches took at most so long, and longer than the entry before; without empty ones. */
+export function durationsOf({ times }: Pick<ShapeTotals, 'times'>): Duration[] {
+  return Array.from(times, (count = 0, bucket) => ({ upToMs: endOf(bucket), count })).filter(
+    ({ count }) => count > 0,
+  );
+}
+
 /** The time that 99 of 100 searches did not exceed: the end of its bucket. */
-export function p99Of({ times, count }: Pick<ShapeTotals, 'times' | 'count'>): number {
-  let left = Math.ceil(count * 0.99);
-  for (const [bucket, of] of times.entries()) {
-    left -= of ?? 0;
-    if (left <= 0) return FIRST_MS * GROWTH ** bucket;
-  }
-  return 0;
+export function p99Of(durations: readonly Duration[]): number {
+  let left = Math.ceil(durations.reduce((sum, { count }) => sum + count, 0) * 0.99);
+  return durations.find(({ count }) => (left -= count) <= 0)?.upToMs ?? 0;
+}
+
+function endOf(bucket: number): number {
+  return Number((FIRST_MS * GROWTH ** bucket).toPrecision(4));
 }
 
 /** @param requests the parameters of each query */
@@ -228,17 +257,18 @@ export function shapeOf(
   indexUids: readonly string[],
   requests: readonly { q?: string | null }[],
 ): Shape {
+  // Names of parameters, which are those of the contract.
   const names = new Set<string>();
   let words = 0;
   for (const request of requests) {
     for (const [name, value] of Object.entries(request)) {
-      if (names.size < NAMES_MAX && value !== undefined && value !== null) names.add(name);
+      if (value !== undefined && value !== null) names.add(name);
     }
     if (typeof request.q === 'string') words = Math.max(words, wordsOf(request.q));
   }
-  const uids = [...new Set(indexUids)].slice(0, NAMES_MAX);
-  const short = (name: string): string => name.slice(0, NAME_LENGTH_MAX);
-  return { kind, indexUids: uids.sort(), parameters: [...names].map(short).sort(), words };
+  const all = [...new Set(indexUids)].sort();
+  const uids = all.length <= INDEXES_MAX ? all : [...all.slice(0, INDEXES_MAX), '*'];
+  return { kind, indexUids: uids, parameters: [...names].sort(), words };
 }
 
 /** Runs of characters between spaces, up to a maximum. */
@@ -254,15 +284,16 @@ function bucketOf(ms: number): number {
   return Math.min(BUCKETS - 1, Math.ceil(Math.log(ms / FIRST_MS) / Math.log(GROWTH)));
 }
 
-function keyOf({ kind, indexUids, parameters, words }: Shape): string {
+export function keyOf({ kind, indexUids, parameters, words }: Readonly<Shape>): string {
   return `${kind} ${words} ${indexUids.join()} ${parameters.join()}`;
 }
 
-function cheapestOf(shapes: ReadonlyMap<string, ShapeTotals>): string {
-  let cheapest = '';
-  let min = Infinity;
+function keepCostliest(shapes: Map<string, ShapeTotals>): void {
+  const costs = Float64Array.from(shapes.values(), ({ cpuMs }) => cpuMs).sort();
+  const min = costs[costs.length - SHAPES_KEPT]!;
+  let left = shapes.size - SHAPES_KEPT;
   for (const [key, { cpuMs }] of shapes) {
-    if (cpuMs < min) [cheapest, min] = [key, cpuMs];
+    if (cpuMs < min || (cpuMs === min && left > 0)) shapes.delete(key);
+    left = shapes.size - SHAPES_KEPT;
   }
-  return cheapest;
 }

@@ -124,6 +124,23 @@ describe('Analytics of a cluster', function () {
     }
   });
 
+  it('adds up the costs of the searches of all nodes', async () => {
+    for (const server of servers) {
+      const { results, missingNodes } = (await server.call('GET', '/insights/searches?by=count'))
+        .json;
+      const known = results.find(({ words }: any) => words === 1);
+      assert.deepEqual([known.parameters, known.count, missingNodes], [['q'], 5, []]);
+      assert.ok(known.durations.reduce((sum: number, { count }: any) => sum + count, 0) === 5);
+      const running = (await server.call('GET', '/insights/running')).json;
+      assert.deepEqual(running, { results: [], missingNodes: [] });
+    }
+    for (const id of ['0-99999', '0-99999@two', '0-99999@nobody']) {
+      const path = `/insights/running/${encodeURIComponent(id)}/cancel`;
+      const { status, json } = await servers[0]!.call('POST', path);
+      assert.deepEqual([status, json.code], [404, 'search_not_found'], id);
+    }
+  });
+
   it('shows rows to nodes alone', async () => {
     const server = servers[0]!;
     for (const [method, path] of [
@@ -149,6 +166,10 @@ describe('Analytics of a cluster', function () {
         headers: { authorization: `Bearer ${asked.masterKey}` },
       });
       assert.match(csv.headers.get('gannet-missing-nodes')!, /two/);
+      const { missingNodes } = (await asked.call('GET', '/insights/searches')).json;
+      assert.deepEqual(missingNodes, ['three', 'two']);
+      const path = `/insights/running/${encodeURIComponent('0-1@two')}/cancel`;
+      assert.equal((await asked.call('POST', path)).json.code, 'cluster_unavailable');
     } finally {
       process.kill(hung.pid, 'SIGCONT');
     }

@@ -103,6 +103,8 @@ describe('insights for keys', function () {
       await server.finish('POST', `/indexes/${uid}/documents`, { body: [{ id: 1 }] });
       await server.call('POST', `/indexes/${uid}/search`, { body: {} });
     }
+    // What names no index leaves no names.
+    await server.call('POST', '/indexes/secret/search', { body: {} });
   });
 
   after(() => server.close());
@@ -121,6 +123,8 @@ describe('insights for keys', function () {
       [['metrics.get'], ['*'], [200, 200, 403], ['a', 'b']],
       [['metrics.*'], ['*'], [200, 200, 404], ['a', 'b']],
       [['metrics.update'], ['*'], [403, 403, 404], null],
+      [['metrics.get'], ['a'], [200, 200, 403], ['a']],
+      [['metrics.get'], ['b*', 'c'], [200, 200, 403], ['b']],
     ];
     for (const [actions, indexes, statuses, seen] of cases) {
       const key = await keyFor(actions, indexes);

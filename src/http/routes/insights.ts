@@ -1,4 +1,4 @@
-/** Which searches cost most, and which run. Of a cluster, each node shows its own. */
+/** Which searches cost most, and which run: on this server, and on the other nodes of a cluster. */
 import { rfc3339 } from '../../base/clock.ts';
 import { defaultOf } from '../../contract/declare.ts';
 import { ApiError } from '../../contract/errors.ts';
@@ -11,12 +11,16 @@ import {
   type RunningSearches,
 } from '../../contract/insights.ts';
 import { queryParser } from '../../contract/query.ts';
-import { p99Of, type Shape, type ShapeTotals } from '../../search/insights.ts';
-import type { Dependencies } from '../dependencies.ts';
+import { durationsOf, keyOf, p99Of, type Shape, type ShapeTotals } from '../../search/insights.ts';
+import type { ClusterMember, Dependencies } from '../dependencies.ts';
+import { askNode, type AskedNode, otherNodes } from '../forward.ts';
 import { json, route, type RequestContext, type Route, type RouteResponse } from '../route.ts';
 
-/** Running searches in a response, those that have run longest first. */
-const RUNNING_MAX = 1000;
+type CostlySearch = CostlySearches['results'][number];
+type RunningSearch = RunningSearches['results'][number];
+
+/** Searches in a response, and shapes that a node is asked for. */
+const RESULTS_MAX = 1000;
 
 export const INSIGHT_ROUTES: readonly Route[] = [
   route({
@@ -44,74 +48,89 @@ export const INSIGHT_ROUTES: readonly Route[] = [
     action: 'metrics.update',
     summary: 'Cancels a search that runs or waits; its client gets an error.',
     success: 204,
-    errors: ['search_not_found'],
+    errors: ['search_not_found', 'cluster_unavailable'],
     handle: cancelSearch,
   }),
 ];
 
 async function listCostly(
-  { query, access }: RequestContext<InsightsQuery>,
+  context: RequestContext<InsightsQuery>,
   server: Dependencies,
 ): Promise<RouteResponse> {
+  const { query, access } = context;
   const { by, hours, limit } = INSIGHTS_QUERY.properties;
   const { by: order = defaultOf(by), limit: max = defaultOf(limit) } = query;
-  const totals = await server.insights.totals(query.hours ?? defaultOf(hours));
-  const cost: Record<typeof order, (one: ShapeTotals) => number> = {
+  const lastHours = query.hours ?? defaultOf(hours);
+  const own = (await server.insights.totals(lastHours)).filter(visibleTo(access)).map(costlyOf);
+  const { found, missingNodes } = await fromOthers<CostlySearch>(
+    context,
+    server,
+    `/insights/searches?by=${order}&hours=${lastHours}&limit=${RESULTS_MAX}`,
+  );
+  const cost: Record<typeof order, (one: CostlySearch) => number> = {
     cpu: ({ cpuMs }) => cpuMs,
     count: ({ count }) => count,
-    p99: p99Of,
+    p99: ({ p99Ms }) => p99Ms,
   };
-  const results = totals
-    .filter(visibleTo(access))
+  const results = merged([...own, ...found])
     .sort((a, b) => cost[order](b) - cost[order](a))
-    .slice(0, max)
-    .map((one): CostlySearches['results'][number] => {
-      const { times: _, ms, cpuMs, example, ...rest } = one;
-      return {
-        ...rest,
-        cpuMs: rounded(cpuMs),
-        meanMs: rounded(ms / one.count),
-        p99Ms: rounded(p99Of(one)),
-        example:
-          example === null
-            ? null
-            : {
-                requestId: example.requestId,
-                startedAt: rfc3339(example.at),
-                durationMs: rounded(example.ms),
-                stages: example.stages.map((stage) => ({ ...stage })),
-              },
-      };
-    });
-  return json(200, { results, missingNodes: await otherNodes(server) } satisfies CostlySearches);
+    .slice(0, max);
+  return json(200, { results, missingNodes } satisfies CostlySearches);
 }
 
-async function listRunning(
-  { access }: RequestContext,
-  server: Dependencies,
-): Promise<RouteResponse> {
+async function listRunning(context: RequestContext, server: Dependencies): Promise<RouteResponse> {
   const now = server.clock.now();
-  const results = (await server.insights.running())
-    .filter(visibleTo(access))
-    .sort((a, b) => a.startedAt - b.startedAt)
-    .slice(0, RUNNING_MAX)
-    .map(({ startedAt, ...one }) => ({
+  const node = server.cluster?.name;
+  const own = (await server.insights.running())
+    .filter(visibleTo(context.access))
+    .map(({ id, startedAt, ...one }): RunningSearch => ({
+      id: node === undefined ? id : `${id}@${node}`,
       ...one,
       startedAt: rfc3339(startedAt),
       durationMs: Math.max(0, now - startedAt),
     }));
-  return json(200, { results, missingNodes: await otherNodes(server) } satisfies RunningSearches);
+  const path = '/insights/running';
+  const { found, missingNodes } = await fromOthers<RunningSearch>(context, server, path);
+  const results = [...own, ...found]
+    .sort((a, b) => b.durationMs - a.durationMs)
+    .slice(0, RESULTS_MAX);
+  return json(200, { results, missingNodes } satisfies RunningSearches);
 }
 
 async function cancelSearch(
-  { params, access }: RequestContext,
-  { insights }: Dependencies,
+  context: RequestContext,
+  { insights, cluster }: Dependencies,
 ): Promise<RouteResponse> {
-  const id = params['search_id']!;
+  const { params, access, connection } = context;
+  const asked = params['search_id']!;
+  const [id = '', node] = asked.split('@', 2);
+  if (cluster !== null && node !== undefined && node !== cluster.name) {
+    if (connection.headers.forwarded !== undefined) throw notFound(asked);
+    return await cancelAt(context, cluster, node, asked);
+  }
   const running = (await insights.running()).filter(visibleTo(access));
   const isFound = running.some((one) => one.id === id) && (await insights.cancel(id));
   if (isFound) return { status: 204, body: null };
-  throw new ApiError('search_not_found', `No search \`${id}\` runs on this server.`);
+  throw notFound(asked);
+}
+
+async function cancelAt(
+  { connection }: RequestContext,
+  cluster: ClusterMember,
+  name: string,
+  id: string,
+): Promise<RouteResponse> {
+  const node = (await otherNodes(cluster)).find((one) => one.name === name);
+  if (node === undefined) throw notFound(id);
+  const path = `/insights/running/${encodeURIComponent(id)}/cancel`;
+  const response = await askNode(connection, cluster, node, 'POST', path);
+  if (response?.status === 204) return { status: 204, body: null };
+  if (response?.status === 404) throw notFound(id);
+  throw new ApiError('cluster_unavailable', `The node \`${name}\` does not respond.`);
+}
+
+function notFound(id: string): ApiError {
+  return new ApiError('search_not_found', `No search \`${id}\` runs.`);
 }
 
 /** A key sees the searches of indexes that it may access. */
@@ -119,11 +138,77 @@ function visibleTo(access: RequestContext['access']): (shape: Shape) => boolean 
   return ({ indexUids }) => indexUids.every((uid) => access.mayAccess(uid));
 }
 
-async function otherNodes({ cluster }: Dependencies): Promise<string[]> {
-  if (cluster === null) return [];
-  const { nodes, registered } = await cluster.node.status();
-  const names = [...(registered ?? []), ...nodes.map((node) => node.name)];
-  return [...new Set(names)].filter((name) => name !== cluster.name).sort();
+/** What the other nodes of the cluster list for the same caller. */
+async function fromOthers<T>(
+  { connection }: RequestContext,
+  { cluster }: Dependencies,
+  path: string,
+): Promise<{ found: T[]; missingNodes: string[] }> {
+  // Another node asks: it asks the others itself.
+  if (cluster === null || connection.headers.forwarded !== undefined) {
+    return { found: [], missingNodes: [] };
+  }
+  const nodes = await otherNodes(cluster);
+  const lists = await Promise.all(
+    nodes.map(async (node: AskedNode): Promise<T[] | null> => {
+      const response = await askNode(connection, cluster, node, 'GET', path);
+      if (response?.status !== 200) return null;
+      const { results } = JSON.parse(response.body.toString()) as { results: T[] };
+      return results;
+    }),
+  );
+  const missing = nodes.filter((_, n) => lists[n] === null).map(({ name }) => name);
+  return { found: lists.flatMap((list) => list ?? []), missingNodes: missing.sort() };
+}
+
+function costlyOf({ times, ms, cpuMs, example, ...rest }: ShapeTotals): CostlySearch {
+  const durations = durationsOf({ times });
+  return {
+    ...rest,
+    cpuMs: rounded(cpuMs),
+    meanMs: rounded(ms / rest.count),
+    p99Ms: p99Of(durations),
+    durations,
+    example: example && {
+      requestId: example.requestId,
+      startedAt: rfc3339(example.at),
+      durationMs: rounded(example.ms),
+      stages: example.stages.map((stage) => ({ ...stage })),
+    },
+  };
+}
+
+/** Those of equal shape added up. */
+function merged(all: readonly CostlySearch[]): CostlySearch[] {
+  const sums = new Map<string, CostlySearch>();
+  for (const one of all) {
+    const key = keyOf(one);
+    const sum = sums.get(key);
+    sums.set(key, sum === undefined ? one : together(sum, one));
+  }
+  return [...sums.values()];
+}
+
+function together(a: CostlySearch, b: CostlySearch): CostlySearch {
+  const counts = new Map<number, number>();
+  for (const { upToMs, count } of [...a.durations, ...b.durations]) {
+    counts.set(upToMs, (counts.get(upToMs) ?? 0) + count);
+  }
+  const durations = [...counts]
+    .map(([upToMs, count]) => ({ upToMs, count }))
+    .sort((one, other) => one.upToMs - other.upToMs);
+  const count = a.count + b.count;
+  const slower = (a.example?.durationMs ?? 0) >= (b.example?.durationMs ?? 0) ? a : b;
+  return {
+    ...a,
+    count,
+    failed: a.failed + b.failed,
+    cpuMs: rounded(a.cpuMs + b.cpuMs),
+    meanMs: rounded((a.meanMs * a.count + b.meanMs * b.count) / count),
+    p99Ms: p99Of(durations),
+    durations,
+    example: slower.example,
+  };
 }
 
 function rounded(value: number): number {
