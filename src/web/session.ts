@@ -12,6 +12,8 @@ const RIGHTS = {
   indexes: 'indexes.get',
   aliases: 'aliases.get',
   stats: 'stats.get',
+  metrics: 'metrics.get',
+  cancels: 'metrics.update',
   settings: 'settings.update',
   tasks: 'tasks.get',
   keys: 'keys.get',

@@ -6,6 +6,7 @@ import { AnalyticsView } from './views/analytics.tsx';
 import { ChatView } from './views/chat.tsx';
 import { DocumentsView } from './views/documents.tsx';
 import { IndexesView } from './views/indexes.tsx';
+import { InsightsView } from './views/insights.tsx';
 import { KeysView } from './views/keys.tsx';
 import { LogsView } from './views/logs.tsx';
 import { NetworkView } from './views/network.tsx';
@@ -147,6 +148,15 @@ export const VIEWS: readonly View[] = [
     icon: 'gauge',
     rights: ['stats'],
     show: () => <StatisticsView />,
+  },
+  {
+    name: 'insights',
+    title: 'Insights',
+    about: 'Which searches cost most, and which run',
+    group: 'Operations',
+    icon: 'rows',
+    rights: ['metrics'],
+    show: () => <InsightsView />,
   },
   {
     name: 'network',

@@ -767,6 +767,25 @@ describe('The page, for administrators, in a browser', function () {
     await page.unroute('**/stats');
   });
 
+  it('shows which searches cost most, and where the time of one goes', async () => {
+    // One in sixteen is timed in stages.
+    for (let n = 0; n < 64; n++) {
+      await stage.server.call('POST', '/indexes/books/search', { body: { q: 'crime', limit: 1 } });
+    }
+    await open('insights', 'Insights');
+    await button(/^Timeline search in books: limit, q \(1 word\)$/).click();
+    const timeline = page.getByRole('dialog');
+    await timeline.getByRole('row', { name: /^terms .*terms$/ }).waitFor();
+    await timeline.getByText(/limit, q \(1 word\)/).waitFor();
+    await page.keyboard.press('Escape');
+    await open('search/books?q=crime', 'Search');
+    await button('Timeline').click();
+    for (const name of [/^permit /, /^terms /, /^hits .* bytes$/]) {
+      await timeline.getByRole('row', { name }).waitFor();
+    }
+    await page.keyboard.press('Escape');
+  });
+
   it('says what analytics need where they are off', async () => {
     await open('analytics', 'Analytics');
     await page.getByText('--analytics-retention-days').first().waitFor();

@@ -8,6 +8,7 @@ import { Icon } from '../../parts/icon.tsx';
 import type { Hit, SearchState } from '../../search-request.ts';
 import { LAYOUTS, mayLoadImages, reopen, type Display, type Layout } from './display.ts';
 import { RequestDialog } from './request-dialog.tsx';
+import { TimelineDialog } from './timeline-dialog.tsx';
 
 interface Props {
   uid: string;
@@ -28,7 +29,7 @@ const ICONS: Readonly<Record<Layout, IconName>> = {
 /** How the results are shown, and what else can be done with the search. */
 export function Toolbar(props: Props): JSX.Element {
   const { uid, state, hits, display, onDisplay, comparing, onCompare } = props;
-  const [open, setOpen] = useState<'fields' | 'request' | null>(null);
+  const [open, setOpen] = useState<'fields' | 'request' | 'time' | null>(null);
   return (
     <div class="buttons">
       <div class="segments" role="group" aria-label="Layout">
@@ -51,6 +52,9 @@ export function Toolbar(props: Props): JSX.Element {
       <button type="button" class="quiet" onClick={() => setOpen('request')}>
         <Icon name="code" /> Request
       </button>
+      <button type="button" class="quiet" onClick={() => setOpen('time')}>
+        <Icon name="gauge" /> Timeline
+      </button>
       <button type="button" class="quiet" aria-pressed={comparing} onClick={onCompare}>
         <Icon name="compare" /> Compare
       </button>
@@ -64,6 +68,9 @@ export function Toolbar(props: Props): JSX.Element {
       ) : null}
       {open === 'request' ? (
         <RequestDialog uid={uid} state={state} onClose={() => setOpen(null)} />
+      ) : null}
+      {open === 'time' ? (
+        <TimelineDialog uid={uid} state={state} onClose={() => setOpen(null)} />
       ) : null}
     </div>
   );
