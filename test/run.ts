@@ -110,10 +110,10 @@ const ON_REQUEST: Record<string, () => Promise<Outcome>> = {
   // Makes the archive and the package and runs them in empty roots: before a release.
   release: () => mocha([RELEASE, NPM]),
   long: () => {
-    // Browsers, servers that are killed and clusters mostly wait; what computes meanwhile yields.
-    if (stepsOfRun.includes('long-native')) inBackground(nativeRuns(LONG_NATIVE));
-    if (stepsOfRun.includes('alone')) inBackground(compiledAlone());
-    return mocha(testFiles((file) => begins(file, LONG)));
+    // Browsers, servers that are killed and clusters mostly wait; what compiles meanwhile yields.
+    if (stepsOfRun.includes('alone')) compiledAlone().catch(() => {});
+    const files = testFiles((file) => begins(file, LONG));
+    return mocha(files, process.env, nativeAfter('long-native', LONG_NATIVE));
   },
   alone: () => compiledAlone(),
   cluster: () => cluster(),
@@ -207,8 +207,12 @@ function count(text: string, pattern: RegExp): number {
   return Math.max(0, ...[...text.matchAll(pattern)].map((match) => Number(match[1])));
 }
 
-async function mocha(files: readonly string[], env = process.env): Promise<Outcome> {
-  return outcomeOf(await concluded(await runMocha(files, [], env)));
+async function mocha(
+  files: readonly string[],
+  env = process.env,
+  last: readonly (() => Promise<unknown>)[] = [],
+): Promise<Outcome> {
+  return outcomeOf(await concluded(await runMocha(files, [], env, last)));
 }
 
 /** With a second attempt for what failed, when nothing runs in the background any more. */
@@ -255,10 +259,9 @@ async function buildNativeTests(): Promise<Outcome | null> {
  */
 async function unitTests(): Promise<Outcome> {
   const golden = stepsOfRun.includes('golden') ? goldenFiles() : [];
-  // While a test waits for a server.
-  if (stepsOfRun.includes('native')) inBackground(nativeRuns(SHORT_NATIVE));
   const files = testFiles((file) => !begins(file, LONG));
-  const runs = await concluded(await runMocha(files, golden));
+  const last = nativeAfter('native', SHORT_NATIVE);
+  const runs = await concluded(await runMocha(files, golden, process.env, last));
   const isGolden = ({ given }: MochaRun): boolean => begins(given[0]!, [GOLDEN]);
   if (golden.length > 0) goldenRuns = runs.filter(isGolden);
   return outcomeOf(runs.filter((one) => !isGolden(one)));
@@ -274,15 +277,19 @@ async function goldenTests(): Promise<Outcome> {
 /** Under way while other steps wait for servers. */
 let nativeBuild: Promise<Outcome | null> | undefined;
 
-/** The step of the work reports its failure. */
-function inBackground(work: Promise<unknown>): void {
-  work.catch(() => {});
-}
-
 /** The first attempts, by the filter of the tests. */
 const natives = new Map<string, Promise<Attempt[] | Outcome>>();
 
-/** Begins the C++ tests, once. They leave the processors to whatever else runs. */
+/**
+ * The first attempts of a later step, next to the last processes of mocha. A lower priority is no
+ * way to begin sooner: a search that waits for a processor passes its time limit.
+ */
+function nativeAfter(step: string, filter: string): (() => Promise<unknown>)[] {
+  // The step reports what goes wrong.
+  return stepsOfRun.includes(step) ? [() => nativeRuns(filter).catch(() => {})] : [];
+}
+
+/** Begins the C++ tests, once. */
 function nativeRuns(filter: string, env = process.env): Promise<Attempt[] | Outcome> {
   const begun = natives.get(filter) ?? beginNative(filter, env);
   natives.set(filter, begun);
@@ -320,7 +327,7 @@ async function nativeRun(
 ): Promise<Attempt> {
   const file = `${NATIVE_BUILD}/native-times-${nativeCount++}.json`;
   const options = ['--gtest_brief=1', `--gtest_output=json:${file}`, `--gtest_filter=${filter}`];
-  const { ok, text } = await run('nice', ['-n', '19', program, ...options], env, false);
+  const { ok, text } = await run(program, options, env, false);
   process.stdout.write(text);
   const failed = [...text.matchAll(/^\[ {2}FAILED {2}\] ([^ ,]+).*\(\d+ ms\)$/gm)].map(
     (match) => match[1]!,

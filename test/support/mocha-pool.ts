@@ -27,18 +27,22 @@ const CHECKS_AFTER_REPORT = 30;
 /**
  * @param alone slow files that each get their own process; they start first
  * @param env of the tests
+ * @param last what begins after the last process has begun
  */
 export async function runMocha(
   files: readonly string[],
   alone: readonly string[],
   env: NodeJS.ProcessEnv = process.env,
+  last: readonly (() => Promise<unknown>)[] = [],
 ): Promise<MochaRun[]> {
   const cores = availableParallelism();
   const processes = [...alone.map((file) => [file]), ...shares(files, cores * SHARES_PER_CORE)];
-  return inParallel(
-    processes.map((given) => () => oneProcess(given, env)),
-    cores + WAITING_PROCESSES,
-  );
+  const runs: MochaRun[] = [];
+  const work = processes.map((given) => async () => {
+    runs.push(await oneProcess(given, env));
+  });
+  await inParallel([...work, ...last], cores + WAITING_PROCESSES);
+  return runs;
 }
 
 /** Files distributed by size, so that the shares take about as long. */
