@@ -6,6 +6,7 @@ import { CreateDialog } from './keys/create-dialog.tsx';
 import { listKeys, nameOfKey, type Key } from './keys/key.ts';
 import { KeyRow } from './keys/key-row.tsx';
 import { MadeDialog } from './keys/made-dialog.tsx';
+import { RotateDialog } from './keys/rotate-dialog.tsx';
 
 export function KeysView(): JSX.Element {
   const schema = useBodySchema('/keys/{key_or_uid}', 'patch');
@@ -22,6 +23,7 @@ export function KeysView(): JSX.Element {
               <KeyRow
                 keyRecord={key}
                 onEdit={() => open('edit', key)}
+                onRotate={() => open('rotate', key)}
                 onDelete={() => open('delete', key)}
               />
             </li>
@@ -31,6 +33,8 @@ export function KeysView(): JSX.Element {
       dialogs={{
         create: (_, tools) => <CreateDialog tools={tools} />,
         made: (key, { close }) => <MadeDialog made={key} onClose={close} />,
+        rotated: (key, { close }) => <MadeDialog made={key} isRotated onClose={close} />,
+        rotate: (key, tools) => <RotateDialog keyRecord={key} tools={tools} />,
         edit: (key, { close, send }) => (
           <SchemaDialog
             title={`Edit ${nameOfKey(key)}`}

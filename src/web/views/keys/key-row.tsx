@@ -7,11 +7,12 @@ import type { Key } from './key.ts';
 interface Props {
   keyRecord: Key;
   onEdit(key: Key): void;
+  onRotate(key: Key): void;
   onDelete(key: Key): void;
 }
 
-export function KeyRow({ keyRecord, onEdit, onDelete }: Props): JSX.Element {
-  const { name, description, key, uid, actions, indexes, expiresAt } = keyRecord;
+export function KeyRow({ keyRecord, onEdit, onRotate, onDelete }: Props): JSX.Element {
+  const { name, description, key, uid, actions, indexes, expiresAt, previousExpiresAt } = keyRecord;
   const [shown, setShown] = useState(false);
   const title = name ?? uid;
   const isPast = expiresAt !== null && Date.parse(expiresAt) < Date.now();
@@ -38,10 +39,16 @@ export function KeyRow({ keyRecord, onEdit, onDelete }: Props): JSX.Element {
           </button>
           <CopyButton text={key} label="Copy" />
         </p>
+        {previousExpiresAt === undefined ? null : (
+          <p class="note">An earlier value works until {moment(previousExpiresAt)}.</p>
+        )}
       </div>
       <p class="buttons">
         <button type="button" class="quiet" onClick={() => onEdit(keyRecord)}>
           Edit<span class="unseen"> {title}</span>
+        </button>
+        <button type="button" class="quiet" onClick={() => onRotate(keyRecord)}>
+          Rotate<span class="unseen"> {title}</span>
         </button>
         <button type="button" class="danger" onClick={() => onDelete(keyRecord)}>
           Delete<span class="unseen"> {title}</span>

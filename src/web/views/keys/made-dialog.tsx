@@ -2,10 +2,18 @@ import { CodeSample } from '../../parts/code-sample.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { useIndexes } from '../../shell/indexes-context.tsx';
-import type { Key } from './key.ts';
+import { moment } from '../../format.ts';
+import { nameOfKey, type Key } from './key.ts';
 
-/** A key that has just been created. */
-export function MadeDialog({ made, onClose }: { made: Key; onClose(): void }): JSX.Element {
+interface Props {
+  made: Key;
+  /** It has another value; else it is new. */
+  isRotated?: boolean;
+  onClose(): void;
+}
+
+/** A key whose value the user gets now. */
+export function MadeDialog({ made, isRotated = false, onClose }: Props): JSX.Element {
   const { list, current } = useIndexes();
   const isOf = (uid: string): boolean =>
     made.indexes.some((one) =>
@@ -13,9 +21,20 @@ export function MadeDialog({ made, onClose }: { made: Key; onClose(): void }): J
     );
   const uids = [current ?? '', ...list.map(({ uid }) => uid)];
   const uid = uids.find((one) => one !== '' && isOf(one)) ?? null;
+  const until = made.previousExpiresAt;
   const isForSearch = made.actions.some((one) => one === 'search' || one === '*');
   return (
-    <Dialog title={`${made.name ?? 'The key'} was created`} onClose={onClose}>
+    <Dialog
+      title={
+        isRotated ? `${nameOfKey(made)} has another value` : `${made.name ?? 'The key'} was created`
+      }
+      onClose={onClose}
+    >
+      {isRotated ? (
+        <p>
+          The value before {until === undefined ? 'is refused' : `works until ${moment(until)}`}.
+        </p>
+      ) : null}
       <p>Send it with each request as the header Authorization: Bearer, followed by the key.</p>
       <pre tabIndex={0}>{made.key}</pre>
       {isForSearch && uid !== null ? (
