@@ -124,7 +124,9 @@ async function openParts(config: Config, parts: OpenParts, library: HttpOptions[
   const outside = await clusterPart.connect(config, folder, logs.of('cluster'));
   const clients = outboundPart.open(config);
   const embedding = parts.add(embeddingPart.open(config, clients));
-  const common = { logs, native, folder, ...clients, ...embedding };
+  const whose = { version: serverVersion, instance: folder.instanceUid };
+  const { tracer } = parts.add(tracingPart.open(config, { ...whose, logger: logs.of('tracing') }));
+  const common = { logs, native, folder, tracer, ...clients, ...embedding };
   const tasks = parts.add(tasksPart.open(config, { ...common, version: serverVersion }));
   sweepBackups(config, logs.of('backups'));
   const { system, stores, notifier, background } = tasks;
@@ -135,18 +137,9 @@ async function openParts(config: Config, parts: OpenParts, library: HttpOptions[
   const { analytics } = parts.add(await analyticsPart.open(config, recording));
   if (cluster === null) await createDefaultKeys(keys, systemClock);
   dataPart.markUpgraded(folder, logs.of('store'));
-  const follows = { version: serverVersion, instance: folder.instanceUid, queue: system.queue };
-  const { tracer } = parts.add(
-    tracingPart.open(config, {
-      ...follows,
-      leads: () => clusterPart.leads(cluster),
-      logger: logs.of('tracing'),
-    }),
-  );
   return {
     ...common,
     ...engine,
-    tracer,
     audit,
     manager,
     library,

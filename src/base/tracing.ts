@@ -123,6 +123,16 @@ export class Span {
   }
 }
 
+/** Does work that no request asked for, as a root span if there is a tracer. */
+export function rooted<T>(
+  tracer: Tracer | null,
+  name: string,
+  attributes: SpanAttributes,
+  work: (span: Span | undefined) => Promise<T>,
+): Promise<T> {
+  return tracer === null ? work(undefined) : tracer.root(name, attributes, work);
+}
+
 /** Begins traces, and continues those of callers. */
 export class Tracer {
   readonly #ratio: number;
@@ -165,17 +175,21 @@ export class Tracer {
     );
   }
 
-  /** Records a root span that is over. Times are milliseconds of Unix time. */
-  ended(
+  /** Does work as a root span, which fails if the work does. */
+  async root<T>(
     name: string,
-    times: { start: number; end: number },
     attributes: SpanAttributes,
-    failed: boolean,
-  ): void {
-    const { id, take } = this.#root();
-    const spanId = randomBytes(8).toString('hex');
-    const ids = { traceId: id, spanId, parentId: null };
-    take?.({ ...ids, name, kind: 'internal', ...times, attributes, failed });
+    work: (span: Span) => Promise<T>,
+  ): Promise<T> {
+    const span = new Span(this.#root(), null, name, 'internal', attributes);
+    try {
+      return await within(span, () => work(span));
+    } catch (error) {
+      span.end({}, true);
+      throw error;
+    } finally {
+      span.end({});
+    }
   }
 
   #root(): Trace {

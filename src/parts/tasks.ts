@@ -5,6 +5,7 @@ import type { BackupStore } from '../archive/backup-store.ts';
 import { systemClock } from '../base/clock.ts';
 import type { Logger, Logs } from '../base/logger.ts';
 import { bad, type GivenOptions, type Options } from '../base/options.ts';
+import type { Tracer } from '../base/tracing.ts';
 import { masked, maskedUrl } from '../base/secrets.ts';
 import type { FeatureSet } from '../contract/features.ts';
 import { headersFault } from '../contract/formats.ts';
@@ -97,6 +98,7 @@ export interface TasksDeps {
   outbound: OutboundClient;
   proxy: OutboundClient;
   logs: Logs;
+  tracer: Tracer | null;
   /** Version of this program. */
   version: string;
 }
@@ -114,17 +116,10 @@ export interface Tasks {
 
 /** Tasks are accepted and nothing runs until `begin`. */
 export function open(config: Config, deps: TasksDeps): Part & Tasks {
-  const { folder, native, embedding, outbound, proxy, logs } = deps;
+  const { native, embedding, outbound, proxy, logs, tracer } = deps;
   const scripts = new ScriptProcesses((pid, bytes) => native.limitProcess(pid, bytes));
   const processMark = randomUUID();
-  const system = openSystem(
-    config,
-    folder,
-    native,
-    embedding,
-    () => features.get(),
-    logs.of('scheduler'),
-  );
+  const system = openSystem(config, deps, () => features.get());
   const { registry, queue, taskStore } = system;
   const stores = openStores(config, system.store);
   const { features } = stores;
@@ -138,6 +133,7 @@ export function open(config: Config, deps: TasksDeps): Part & Tasks {
     stores.webhooks,
     outbound,
     logs.of('webhooks'),
+    tracer,
   );
   addRunners(config, { ...deps, system, scripts, processMark, stores });
   const background = new BackgroundEmbedding({
@@ -145,6 +141,7 @@ export function open(config: Config, deps: TasksDeps): Part & Tasks {
     queue,
     taskStore,
     embedding,
+    tracer,
     logger: logs.of('embedding'),
   });
   return {
@@ -273,12 +270,10 @@ function addRunners(
 
 function openSystem(
   config: Config,
-  folder: DataFolder,
-  native: NativeAddon,
-  embedding: EmbeddingService,
+  { folder, native, embedding, logs, tracer }: TasksDeps,
   features: () => FeatureSet,
-  log: Logger,
 ): TaskSystem {
+  const log = logs.of('scheduler');
   return openTaskSystem(folder, native, {
     clock: systemClock,
     batchedTasksMax: config.batchedTasksMax,
@@ -286,6 +281,7 @@ function openSystem(
     storeBytesMax: STORE_BYTES_MAX,
     embedding,
     features,
+    tracer,
     log: (message, error) => {
       if (error === undefined) log.info(message);
       else log.error({ err: error }, message);

@@ -2,7 +2,6 @@
 import type { Logger } from '../base/logger.ts';
 import { bad, type GivenOptions, type Options } from '../base/options.ts';
 import { Tracer } from '../base/tracing.ts';
-import type { TaskQueue } from '../tasks/queue.ts';
 import { TraceExporter } from '../outbound/trace-exporter.ts';
 import type { Part } from './part.ts';
 import { serviceUrl } from './values.ts';
@@ -55,14 +54,11 @@ interface Deps {
   version: string;
   instance: string;
   logger: Logger;
-  queue: Pick<TaskQueue, 'watch' | 'getBatch'>;
-  /** The nodes of a cluster see each batch; the one that ran it leads. */
-  leads: () => boolean;
 }
 
 export function open(
   { tracing }: TracingConfig,
-  { version, instance, logger, queue, leads }: Deps,
+  { version, instance, logger }: Deps,
 ): Part & { tracer: Tracer | null } {
   if (tracing === null) return { tracer: null, close() {} };
   const { ratio: share, ...target } = tracing;
@@ -72,31 +68,10 @@ export function open(
     'service.instance.id': instance,
   };
   const exporter = new TraceExporter({ ...target, resource, log: logger });
-  const tracer = new Tracer(share, exporter.take);
-  const end = queue.watch(({ batchUid, finishedAt }) => {
-    if (batchUid !== null && finishedAt !== null && leads()) traceBatch(tracer, queue, batchUid);
-  });
   return {
-    tracer,
-    end,
+    tracer: new Tracer(share, exporter.take),
     close: (timeoutMs) => exporter.close(Math.min(timeoutMs, CLOSE_MS_MAX)),
   };
-}
-
-function traceBatch(tracer: Tracer, queue: Pick<TaskQueue, 'getBatch'>, uid: number): void {
-  const batch = queue.getBatch(uid, null);
-  if (batch === undefined || batch.finishedAt === null) return;
-  const { stats } = batch;
-  tracer.ended(
-    `batch ${Object.keys(stats.types)[0] ?? ''}`.trimEnd(),
-    { start: Date.parse(batch.startedAt), end: Date.parse(batch.finishedAt) },
-    {
-      'gannet.batch': uid,
-      'gannet.tasks': stats.totalNbTasks,
-      'gannet.indexes': Object.keys(stats.indexUids).slice(0, 10).join(),
-    },
-    'failed' in stats.status,
-  );
 }
 
 function headers(text: string, name: string): Record<string, string> {

@@ -1,6 +1,7 @@
 import { ApiError } from '../contract/errors.ts';
 import { FairQueue } from '../base/fair-queue.ts';
 import type { CancelSignal } from '../base/cancel-signal.ts';
+import { activeSpan, within } from '../base/tracing.ts';
 import { LocalPermits, type Permits } from './permits.ts';
 import { metered, type SearchMeter } from './search-meter.ts';
 import { keyOf, Shares } from './shares.ts';
@@ -257,7 +258,7 @@ export class SearchQueue {
   #runFurther<T>(search: OneSearch<T>, requester: Requester, watcher: Watcher): Promise<T> {
     if (this.#takes(requester.access.holder)) return this.#hold(search, requester, watcher);
     return new Promise((resolve, reject) => {
-      const start = (): void => void this.#hold(search, requester, watcher).then(resolve, reject);
+      const start = traced(() => void this.#hold(search, requester, watcher).then(resolve, reject));
       this.#push(requester, { request: null, start });
       this.#lookAgain();
     });
@@ -332,7 +333,7 @@ export class SearchQueue {
     return new Promise((resolve, reject) => {
       const waiting: Waiting = {
         request: { since: this.#options.now(), several, refuse: reject },
-        start: () => void start().then(resolve, reject),
+        start: traced(() => void start().then(resolve, reject)),
       };
       this.#push(requester, waiting);
       this.#countRequest(holder, 1);
@@ -513,6 +514,12 @@ export class SearchQueue {
         'Retry after 10 s.',
     );
   }
+}
+
+/** What begins when another search ends is part of the span of those who asked for it. */
+function traced(start: () => void): () => void {
+  const span = activeSpan();
+  return () => within(span, start);
 }
 
 function isRequest({ request }: Waiting): boolean {

@@ -13,6 +13,7 @@ import { setImmediate as nextIteration, setTimeout as delay } from 'node:timers/
 import { exactText, losslessText, parseJson } from '../base/json.ts';
 import type { Logger } from '../base/logger.ts';
 import { own } from '../base/own.ts';
+import { rooted, type Tracer } from '../base/tracing.ts';
 import type { EmbedderStatus } from '../contract/responses.ts';
 import { computes, type ComputedEmbedder, embedsLater } from '../contract/embedders/sources.ts';
 import { quotedInFilter } from '../contract/filters.ts';
@@ -39,6 +40,7 @@ export interface BackgroundParts {
   queue: Pick<TaskQueue, 'register'>;
   taskStore: Pick<TaskStore, 'record' | 'watch'>;
   embedding: Pick<EmbeddingService, 'embedInputs' | 'background'>;
+  tracer?: Tracer | null;
   logger: Logger;
 }
 
@@ -309,8 +311,11 @@ class Lane {
     if (documents.length === 0) return [];
     const inputs = documents.flatMap((document) => document.inputs);
     try {
-      const { embedding } = this.#parts;
-      const made = await embedding.embedInputs(embedder, dimensions, inputs, this.#signal);
+      const { embedding, tracer = null } = this.#parts;
+      const attributes = { 'gannet.index': this.#indexUid, 'gannet.inputs': inputs.length };
+      const made = await rooted(tracer, 'embedding', attributes, () =>
+        embedding.embedInputs(embedder, dimensions, inputs, this.#signal),
+      );
       for (const [i, input] of inputs.entries()) this.#made.set(JSON.stringify(input), made[i]!);
       return [...documents];
     } catch (error) {

@@ -19,6 +19,7 @@ import type { NotificationStore } from '../store/notification-store.ts';
 import type { TaskStore } from '../store/task-store.ts';
 import { jsonString } from '../base/json.ts';
 import { pauser } from '../base/pauser.ts';
+import { rooted, type Tracer } from '../base/tracing.ts';
 import { taskView } from './view.ts';
 
 const TIMEOUT_MS = 30_000;
@@ -46,6 +47,7 @@ export class Notifier {
   readonly #webhooks: Webhooks;
   readonly #outbound: OutboundClient;
   readonly #log: Logger;
+  readonly #tracer: Tracer | null;
   readonly #retryWaitsMs: readonly number[];
   #ending = new AbortController();
   readonly #loops = new Map<string, Promise<void>>();
@@ -56,6 +58,7 @@ export class Notifier {
     webhooks: Webhooks,
     outbound: OutboundClient,
     log: Logger,
+    tracer: Tracer | null = null,
     retryWaitsMs: readonly number[] = RETRY_WAITS_MS,
   ) {
     this.#tasks = tasks;
@@ -63,6 +66,7 @@ export class Notifier {
     this.#webhooks = webhooks;
     this.#outbound = outbound;
     this.#log = log;
+    this.#tracer = tracer;
     this.#retryWaitsMs = retryWaitsMs;
     // One listener for each webhook that is being notified.
     setMaxListeners(0, this.#ending.signal);
@@ -130,7 +134,8 @@ export class Notifier {
         continue;
       }
       try {
-        await this.#deliver(uuid, batchUid);
+        const attributes = { 'gannet.webhook': uuid, 'gannet.batch': batchUid };
+        await rooted(this.#tracer, 'webhook', attributes, () => this.#deliver(uuid, batchUid));
       } catch (error) {
         if (signal.aborted) return;
         this.#log.warn(

@@ -1,6 +1,7 @@
 import { rfc3339 } from '../base/clock.ts';
 import { Counts } from '../base/counts.ts';
 import { pauser } from '../base/pauser.ts';
+import { rooted, type Span, type Tracer } from '../base/tracing.ts';
 import { ApiError, toApiError } from '../contract/errors.ts';
 import { taskTypeEntry } from '../contract/task-types.ts';
 import { FLAG } from '../contract/task-types/task-type.ts';
@@ -68,6 +69,8 @@ export interface SchedulerOptions {
   /** Runners that need more than `RunContext` provides. They replace those of `RUNNERS`. */
   runners: Partial<Record<BatchKind, Runner>>;
   branches: BranchStore;
+  /** null: batches are not traced. */
+  tracer: Tracer | null;
   /** null: embeddings cannot be made. */
   embedding: EmbeddingService | null;
   /** Returns the present shard of the network. */
@@ -80,6 +83,8 @@ export interface SchedulerOptions {
    */
   onFinished: (uids: readonly number[]) => void;
 }
+
+type ContextCalls = Pick<RunContext, 'allowConcurrent' | 'detach'>;
 
 interface Running {
   batch: Batch;
@@ -415,12 +420,21 @@ export class Scheduler {
    * Runs one batch from begin to finish. `allowConcurrent` and `detach` are called when the batch
    * calls the functions of the same name in its `RunContext`.
    */
-  async #runBatch(
+  #runBatch(batch: Batch, calls: Partial<ContextCalls> = {}): Promise<void> {
+    const { type } = this.#store.record(batch.uids[0]!)!;
+    const attributes = {
+      'gannet.tasks': batch.uids.length,
+      ...(batch.indexUid !== null && { 'gannet.index': batch.indexUid }),
+    };
+    return rooted(this.#options.tracer, `batch ${type}`, attributes, (span) =>
+      this.#runTraced(batch, calls, span),
+    );
+  }
+
+  async #runTraced(
     batch: Batch,
-    {
-      allowConcurrent = nothing,
-      detach = nothing,
-    }: Partial<Pick<RunContext, 'allowConcurrent' | 'detach'>> = {},
+    { allowConcurrent = nothing, detach = nothing }: Partial<ContextCalls>,
+    span: Span | undefined,
   ): Promise<void> {
     const recovered = await this.#recoverBefore(batch);
     if (recovered === 'ended') return;
@@ -474,6 +488,8 @@ export class Scheduler {
           : undefined,
         embedderRequests: embedderRequests.view(),
       });
+      const failed = result.ends.some(({ status }) => status === 'failed');
+      span?.end({ 'gannet.batch': batchUid }, failed);
       for (const uid of batch.uids) this.#parts.delete(uid);
     } finally {
       this.#running.delete(batchUid);

@@ -41,6 +41,8 @@ export interface TaskSystemOptions {
   /** Absent: the server belongs to no network. */
   features?: () => FeatureSet;
   runners?: SchedulerOptions['runners'];
+  /** Absent: batches are not traced. */
+  tracer?: SchedulerOptions['tracer'];
   onFinished?: SchedulerOptions['onFinished'];
   tasksMax?: number;
   prunedTasks?: number;
@@ -120,6 +122,7 @@ export function openTaskSystem(
       ...options.runners,
     },
     branches,
+    tracer: options.tracer ?? null,
     embedding: options.embedding ?? null,
     shard: () => (options.features?.().network === true ? shardOf(network.get()) : null),
     tasksMax: options.tasksMax ?? TASKS_MAX,

@@ -1,5 +1,10 @@
 import assert from 'node:assert/strict';
-import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
 
@@ -37,7 +42,7 @@ class Collector {
 
   async listen(): Promise<string> {
     await new Promise<void>((done) => this.#server.listen(0, '127.0.0.1', done));
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    return addressOf(this.#server);
   }
 
   /** The first span that fits, once it has arrived. */
@@ -55,12 +60,19 @@ class Collector {
   }
 }
 
+function addressOf(server: Server): string {
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const PARENT = '00f067aa0ba902b7';
 
 describe('Traces', () => {
   const collector = new Collector();
   let embedder: Server;
+  const receiver = createServer((request, response) => {
+    request.resume().on('end', () => response.end());
+  });
   let asked: IncomingHttpHeaders[];
   let server: BuiltServer;
 
@@ -70,8 +82,10 @@ describe('Traces', () => {
       asked.push(request.headers);
       request.resume().on('end', () => response.end(JSON.stringify({ embeddings: [[1, 0]] })));
     });
-    await new Promise<void>((done) => embedder.listen(0, '127.0.0.1', done));
-    const url = `http://127.0.0.1:${(embedder.address() as AddressInfo).port}/embed`;
+    for (const one of [embedder, receiver]) {
+      await new Promise<void>((done) => one.listen(0, '127.0.0.1', done));
+    }
+    const url = `${addressOf(embedder)}/embed`;
     server = await startBuiltServer([
       ...['--otlp-endpoint', await collector.listen(), '--otlp-headers', 'x-tenant=shop'],
       ...['--http-threads', '2', '--experimental-logs-mode', 'JSON'],
@@ -93,7 +107,7 @@ describe('Traces', () => {
   after(async () => {
     await server.close();
     collector.close();
-    embedder.close();
+    for (const one of [embedder, receiver]) one.close();
   });
 
   const search = async (body: object, headers: Record<string, string> = {}): Promise<number> => {
@@ -162,7 +176,43 @@ describe('Traces', () => {
     assert.ok(!collector.spans.some(({ traceId }) => traceId === id));
   });
 
-  it('begin here if the caller has none that is valid, and have the batches of tasks', async () => {
+  it('begin with a batch, and go on to its embedder and to the webhook that learns of it', async () => {
+    const notified = new Promise<IncomingHttpHeaders>((done) => {
+      receiver.once('request', ({ headers }: IncomingMessage) => done(headers));
+    });
+    const { json: webhook } = await server.call('POST', '/webhooks', {
+      body: { url: addressOf(receiver) },
+    });
+    asked.length = 0;
+    const task = await server.finish('POST', '/indexes/books/documents', {
+      body: [{ id: 2, title: 'sand' }],
+    });
+    const batch = await collector.find(
+      (one) =>
+        attribute(one, 'gannet.batch') === String(task.batchUid) && one.name.startsWith('batch'),
+    );
+    assert.equal(batch.name, 'batch documentAdditionOrUpdate');
+    assert.deepEqual([batch.parentSpanId, batch.status.code], [undefined, undefined]);
+    assert.equal(attribute(batch, 'gannet.index'), 'books');
+    assert.equal(attribute(batch, 'gannet.tasks'), '1');
+    const call = await collector.find((one) => one.parentSpanId === batch.spanId);
+    assert.equal(asked[0]!.traceparent, `00-${batch.traceId}-${call.spanId}-01`);
+    const { traceparent } = await notified;
+    const delivery = await collector.find(
+      (one) => one.name === 'webhook' && attribute(one, 'gannet.batch') === String(task.batchUid),
+    );
+    assert.equal(attribute(delivery, 'gannet.webhook'), webhook.uuid);
+    const sent = await collector.find((one) => one.parentSpanId === delivery.spanId);
+    assert.equal(traceparent, `00-${delivery.traceId}-${sent.spanId}-01`);
+    await server.call('DELETE', `/webhooks/${webhook.uuid}`);
+    const lost = await server.finish('DELETE', '/indexes/none');
+    const failed = await collector.find(
+      (one) => attribute(one, 'gannet.batch') === String(lost.batchUid),
+    );
+    assert.equal(failed.status.code, 2);
+  });
+
+  it('begin here if the caller has none that is valid', async () => {
     const zeros = '0'.repeat(32);
     await search(
       { q: 'dune' },
@@ -171,8 +221,6 @@ describe('Traces', () => {
     const root = await collector.find((one) => attribute(one, 'gannet.request_id') === 'root');
     assert.equal(root.parentSpanId, undefined);
     assert.match(root.traceId, /^[1-9a-f]|0*[1-9a-f]/);
-    const batch = await collector.find(({ name }) => name === 'batch documentAdditionOrUpdate');
-    assert.equal(attribute(batch, 'gannet.indexes'), 'books');
   });
 
   it('keep nothing waiting when the collector hangs', async () => {

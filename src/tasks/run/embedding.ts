@@ -2,6 +2,7 @@
  * Connects batches with embedders: what a batch embeds, and what a change of settings means for
  * embeddings.
  */
+import { activeSpan, within } from '../../base/tracing.ts';
 import {
   attributeNames,
   type SearchableAttribute,
@@ -55,8 +56,10 @@ export function openEmbedding(
       { requests: embedderRequests, failures: embedderFailures, signal: cancel.signal },
     ),
   );
+  // The engine calls back from outside of the asynchronous context of the batch.
+  const span = activeSpan();
   return {
-    embed: (chunk) => batch.embed(chunk).catch(throwApiError),
+    embed: (chunk) => within(span, () => batch.embed(chunk)).catch(throwApiError),
     progress: () => {
       const { embedded, total } = batch.texts();
       return total === 0 ? null : { currentStep: 'embedding texts', finished: embedded, total };

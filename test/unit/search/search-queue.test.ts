@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { activeSpan, Tracer } from '../../../src/base/tracing.ts';
 import { type Permit, SearchQueue } from '../../../src/search/search-queue.ts';
 import { TestQueue } from '../../support/test-queue.ts';
 
@@ -101,6 +102,27 @@ describe('the search queue', () => {
     now += 7;
     await searches.end('a');
     assert.deepEqual(waits, [0, 7]);
+  });
+
+  it('begins a search that waited in the trace of those who asked for it', async () => {
+    const queue = queueOf();
+    const tracer = new Tracer(1, () => {});
+    const begun: (string | undefined)[] = [];
+    let end = (): void => {};
+    const traced = (name: string, waits: () => Promise<void>): Promise<string> =>
+      tracer.root(name, {}, async ({ traceId }) => {
+        await queue.run(async () => {
+          begun.push(activeSpan()?.traceId);
+          await waits();
+        });
+        return traceId;
+      });
+    const first = traced('first', () => new Promise((resolve) => (end = resolve)));
+    const others = ['second', 'third'].map((name) => traced(name, () => Promise.resolve()));
+    end();
+    assert.deepEqual(begun, [begun[0]]);
+    assert.deepEqual(await Promise.all([first, ...others]), begun);
+    assert.equal(new Set(begun).size, 3);
   });
 
   it('gives a freed permit to the oldest', async () => {
