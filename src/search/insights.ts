@@ -15,8 +15,11 @@ const SHAPES_KEPT = 200;
 const INDEXES_MAX = 10;
 /** More words count as this number. */
 const WORDS_MAX = 10;
-/** One search in this many is timed in stages, for the example of its shape. */
-const TIMED_EVERY = 16;
+/**
+ * One search in this many is timed in stages, and the first of each shape in an hour: for the
+ * example of its shape.
+ */
+const TIMED_EVERY = 64;
 /** Buckets of times: each is half as long again as the one before it; the first ends at 0.1 ms. */
 const BUCKETS = 40;
 const FIRST_MS = 0.1;
@@ -66,6 +69,8 @@ export interface Duration {
 
 interface Running {
   view: RunningSearch;
+  /** See `keyOf`. */
+  key: string;
   cancel: () => void;
 }
 
@@ -83,16 +88,18 @@ export class Insights {
     this.#now = now;
   }
 
-  /** Whether the next search is timed in stages. */
-  get timesNext(): boolean {
-    return this.#count % TIMED_EVERY === 0;
-  }
-
-  /** A search begins. `ended` must follow with the same id. */
-  began(shape: Shape, requestId: string, cancel: () => void): string {
+  /**
+   * A search begins. `ended` must follow with the same id.
+   * @returns `isTimed`: it is to be timed in stages
+   */
+  began(shape: Shape, requestId: string, cancel: () => void): { id: string; isTimed: boolean } {
+    const key = keyOf(shape);
+    const known = this.#hours.get(this.#hour())?.get(key);
+    const isTimed = this.#count % TIMED_EVERY === 0 || (known?.example ?? null) === null;
     const id = `${this.#prefix}-${this.#count++}`;
-    this.#running.set(id, { view: { id, requestId, startedAt: this.#now(), ...shape }, cancel });
-    return id;
+    const view = { id, requestId, startedAt: this.#now(), ...shape };
+    this.#running.set(id, { view, key, cancel });
+    return { id, isTimed };
   }
 
   /** @param outcome null: the search names what does not exist, or what its key may not see */
@@ -105,11 +112,11 @@ export class Insights {
       stages: readonly EngineStage[] | null;
     } | null,
   ): void {
-    const { view } = this.#running.get(id)!;
+    const { view, key } = this.#running.get(id)!;
     this.#running.delete(id);
     if (outcome === null) return;
     const { ms, cpuMs, failed, stages } = outcome;
-    const of = this.#totalsOf(view);
+    const of = this.#totalsOf(key, view);
     of.count++;
     if (failed) of.failed++;
     of.cpuMs += cpuMs;
@@ -143,7 +150,7 @@ export class Insights {
     return Math.floor(this.#now() / HOUR_MS);
   }
 
-  #totalsOf({ kind, indexUids, parameters, words }: Shape): ShapeTotals {
+  #totalsOf(key: string, { kind, indexUids, parameters, words }: Shape): ShapeTotals {
     const hour = this.#hour();
     let shapes = this.#hours.get(hour);
     if (shapes === undefined) {
@@ -153,7 +160,6 @@ export class Insights {
         if (old <= hour - HOURS || old > hour) this.#hours.delete(old);
       }
     }
-    const key = keyOf({ kind, indexUids, parameters, words });
     let totals = shapes.get(key);
     if (totals === undefined) {
       if (shapes.size >= 2 * SHAPES_KEPT) keepCostliest(shapes);

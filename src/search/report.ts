@@ -63,27 +63,27 @@ export class SearchReport {
     const { requestId, arrivedAt } = caller;
     const from = performance.now();
     const span = activeSpan()?.child(kind, 'internal', { 'gannet.order': order });
+    const signal = new Canceling(caller.signal);
     // Searches of the server itself have no id.
-    const isReported = requestId !== '';
+    const begun =
+      requestId === ''
+        ? undefined
+        : this.#insights.began(shape(), requestId, () => signal.cancel());
     const isTimed =
       isShown ||
       this.#thresholdMs < Infinity ||
       span?.isRecorded === true ||
-      (isReported && this.#insights.timesNext);
+      begun?.isTimed === true;
     const stages = isTimed ? new Stages('parse', arrivedAt ?? from) : undefined;
     stages?.begin('resolve');
-    const signal = new Canceling(caller.signal);
-    const id = isReported
-      ? this.#insights.began(shape(), requestId, () => signal.cancel())
-      : undefined;
     const ended = (cpuMs: number, fault: ErrorCode | null, outcome: () => object): void => {
       const ms = performance.now() - from;
       const list = stages?.list ?? null;
       if (span?.isRecorded) traceStages(span, stages);
-      if (id === undefined) return;
+      if (begun === undefined) return;
       const isKnown = fault === null || !UNKNOWN_TARGET.has(fault);
       const failed = fault !== null;
-      this.#insights.ended(id, isKnown ? { ms, cpuMs, failed, stages: list } : null);
+      this.#insights.ended(begun.id, isKnown ? { ms, cpuMs, failed, stages: list } : null);
       this.#observer.ended(kind, order, ms);
       if (ms < this.#thresholdMs) return;
       const stageMs = Object.fromEntries(

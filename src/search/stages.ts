@@ -61,6 +61,7 @@ export class Stages {
 
   /** In the order in which they began. Those of several queries are added up. */
   get list(): EngineStage[] {
+    if (this.#queries.size === 0) return this.tracks[0]!.list;
     return sumOf(this.tracks.flatMap(({ list }) => list));
   }
 

@@ -15,7 +15,7 @@ const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 32));
 describe(`insights (SEED=${SEED})`, () => {
   const shape = (uid: string): Shape => shapeOf('search', [uid], [{ q: 'one two' }]);
   const search = (insights: Insights, uid: string, ms: number, cpuMs = ms): void => {
-    const id = insights.began(shape(uid), 'request', () => {});
+    const { id } = insights.began(shape(uid), 'request', () => {});
     insights.ended(id, { ms, cpuMs, failed: false, stages: null });
   };
 
@@ -74,11 +74,26 @@ describe(`insights (SEED=${SEED})`, () => {
     assert.equal(p99Of([]), 0);
   });
 
+  it('time the first search of a shape, and few of the others', () => {
+    const insights = new Insights('0');
+    let timed = 0;
+    for (let n = 0; n < 640; n++) {
+      const { id, isTimed } = insights.began(shape(n % 2 === 0 ? 'a' : 'b'), 'request', () => {});
+      if (n < 2) assert.equal(isTimed, true);
+      if (isTimed) timed++;
+      const stages = isTimed ? [{ name: 'terms', ms: 1 }] : null;
+      insights.ended(id, { ms: 1, cpuMs: 1, failed: false, stages });
+    }
+    assert.equal(timed, 11);
+    const examples = insights.totals(1).map(({ example }) => example?.stages[0]?.name);
+    assert.deepEqual(examples, ['terms', 'terms']);
+  });
+
   it('forget what names no index, and what has ended cannot be canceled', async () => {
     const own = new Insights('0');
     const all = new AllInsights(own);
     let canceled = 0;
-    const id = own.began(shape('a'), 'request', () => canceled++);
+    const { id } = own.began(shape('a'), 'request', () => canceled++);
     assert.deepEqual(
       (await all.running()).map((one) => one.id),
       [id],
