@@ -5,6 +5,12 @@
 namespace gannet::text {
 namespace {
 
+// A language with stems and its most frequent function words, as the analyzer makes them.
+struct FunctionWords {
+  Locale language;
+  std::string_view words;  // with a space between two
+};
+
 constexpr FunctionWords kLanguages[] = {
     {Locale::kEng, "the of and to in is that for it with as are on by this what which how from be"},
     {Locale::kDeu, "der die das und ist nicht den von mit des auf fur ein eine dem wie sich zu im"},
@@ -40,8 +46,6 @@ constexpr FunctionWords kLanguages[] = {
 };
 
 }  // namespace
-
-std::span<const FunctionWords> LanguagesKnown() { return kLanguages; }
 
 Locale GuessLanguage(const std::function<double(std::string_view word)>& weight) {
   Locale best = Locale::kUnknown;

@@ -155,6 +155,17 @@ export function defaultsOf<P extends TProperties, N extends keyof P & string>(
   return each(names, (name) => defaultOf(properties[name] as Declared)) as never;
 }
 
+/** The values, or their defaults where they are absent or null. */
+export function complete<D extends object>(
+  given: { readonly [Name in keyof D]?: D[Name] | null | undefined },
+  defaults: D,
+): D {
+  const values = { ...defaults };
+  for (const name of Object.keys(defaults) as (keyof D)[])
+    values[name] = given[name] ?? values[name];
+  return values;
+}
+
 /** A member that exists but cannot be set. */
 export function immutable(code: ErrorCode): TOptional<Declared<never>> {
   return Optional(declared<never>({ not: {}, 'x-immutable-code': code }));

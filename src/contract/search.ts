@@ -1,6 +1,7 @@
 /** Search, multi-search, facet search, similar documents: their parameters. */
 import {
   boolean,
+  complete,
   declared,
   defaultOf,
   defaultsOf,
@@ -130,7 +131,6 @@ const HYBRID_OPTIONS = {
     }),
   ),
 };
-export type Fusion = NonNullable<Static<typeof HYBRID_OPTIONS.fusion>>;
 
 const EMBEDDER = string({ 'x-code': 'invalid_search_embedder' });
 
@@ -177,7 +177,6 @@ const RERANK = nullable(
     },
   ),
 );
-export type Rerank = NonNullable<Static<typeof RERANK>>;
 
 /** In the order in which a message lists them. */
 const SEARCH_PROPERTIES = {
@@ -306,23 +305,39 @@ export type Groupable = Pick<
   | 'showPerformanceDetails'
 >;
 
-/** What stages of a search assume for absent parameters; the engine has the same values. */
+// What absent parameters are. The requests of the engine are complete.
+
 export const SEARCH_DEFAULTS = {
-  ...defaultsOf(SEARCH_PROPERTIES, 'offset', 'limit', 'cropLength'),
   hybrid: defaultsOf(HYBRID_OPTIONS, 'semanticRatio'),
   reranked: defaultOf(RERANKED),
 };
+const PAGE_DEFAULTS = defaultsOf(SEARCH_PROPERTIES, 'offset', 'limit');
+const { limit: _, ...PARAMETER_DEFAULTS }: Record<string, unknown> = Object.fromEntries(
+  Object.entries<Declared>(SEARCH_PROPERTIES)
+    .filter(([, schema]) => Boolean(schema.default))
+    .map(([name, schema]) => [name, schema.default]),
+);
+const GROUP_DEFAULTS = defaultsOf(GROUP_COUNTS, 'hits', 'limit', 'page');
 
-const { hits: HITS, limit: GROUPS, page: PAGE } = GROUP_COUNTS;
+/** A page of a list of hits: by offset and limit, or by number. */
+export type HitsPage = { offset: number; limit: number } | { page: number; hitsPerPage: number };
 
-/** The grouping with its defaults. */
-export function completeGroupBy({ attribute, hits, limit, page }: GroupBy) {
-  return {
-    attribute,
-    hits: hits ?? defaultOf(HITS),
-    limit: limit ?? defaultOf(GROUPS),
-    page: page ?? defaultOf(PAGE),
-  };
+type PageParameters = Pick<SearchRequest, 'offset' | 'limit' | 'page' | 'hitsPerPage'>;
+
+/** The page that a request selects. */
+export function hitsPageOf({ offset, limit, page, hitsPerPage }: PageParameters): HitsPage {
+  return (page ?? hitsPerPage ?? null) === null
+    ? complete({ offset, limit }, PAGE_DEFAULTS)
+    : complete({ page, hitsPerPage }, { page: 1, hitsPerPage: PAGE_DEFAULTS.limit });
+}
+
+/** The parameters that have a default other than nothing, but those of the page. */
+export function parametersOf(request: SearchRequest): Record<string, unknown> {
+  return complete(request as Record<string, unknown>, PARAMETER_DEFAULTS);
+}
+
+export function completeGroupBy({ attribute, ...counts }: GroupBy) {
+  return { attribute, ...complete(counts, GROUP_DEFAULTS) };
 }
 
 // --- Searches by GET -----------------------------------------------------------------------------
@@ -379,17 +394,16 @@ export type SearchParameters = Static<typeof SEARCH_QUERY>;
 
 // --- Multi-search --------------------------------------------------------------------------------
 
-const FEDERATION_OPTIONS = nullable(
-  object(
-    optionals({
-      weight: number({ minimum: 0, default: 1, 'x-code': 'invalid_multi_search_weight' }),
-      remote: nullable(string({ default: null, 'x-code': 'invalid_multi_search_remote' })),
-      queryPosition: nullable(
-        integer({ minimum: 0, default: null, 'x-code': 'invalid_multi_search_query_position' }),
-      ),
-    }),
-    { default: null },
+const FEDERATION_OPTIONS_MEMBERS = {
+  weight: number({ minimum: 0, default: 1, 'x-code': 'invalid_multi_search_weight' }),
+  remote: nullable(string({ default: null, 'x-code': 'invalid_multi_search_remote' })),
+  queryPosition: nullable(
+    integer({ minimum: 0, default: null, 'x-code': 'invalid_multi_search_query_position' }),
   ),
+};
+
+const FEDERATION_OPTIONS = nullable(
+  object(optionals(FEDERATION_OPTIONS_MEMBERS), { default: null }),
 );
 export type FederationOptions = NonNullable<Static<typeof FEDERATION_OPTIONS>>;
 
@@ -399,6 +413,10 @@ const MULTI_SEARCH_QUERY = object({
   federationOptions: optional(FEDERATION_OPTIONS),
 });
 export type MultiSearchQuery = Static<typeof MULTI_SEARCH_QUERY>;
+
+export function completeOptions(options: FederationOptions | null | undefined) {
+  return { ...options, weight: options?.weight ?? defaultOf(FEDERATION_OPTIONS_MEMBERS.weight) };
+}
 
 /** What another server of the network asks for groups: see docs/behaviour/network.md. */
 const NETWORK_GROUPS = nullable(
@@ -455,6 +473,10 @@ const FEDERATION = nullable(
   ),
 );
 export type Federation = NonNullable<Static<typeof FEDERATION>>;
+
+export function completeNetworkGroups(groups: NonNullable<Federation['networkGroups']>) {
+  return { ...groups, ...complete({ hits: groups.hits }, { hits: GROUP_DEFAULTS.hits }) };
+}
 
 export const MULTI_SEARCH = object({
   federation: optional(FEDERATION),

@@ -1,6 +1,6 @@
 /** The engine's request to merge the responses of several servers of the network into one. */
 import type { ApiError } from '../contract/errors.ts';
-import type { Federation } from '../contract/search.ts';
+import type { Federation, HitsPage } from '../contract/search.ts';
 import type { SettingsObject } from '../contract/settings.ts';
 import type { Grouping } from './groups.ts';
 
@@ -25,7 +25,7 @@ export interface EngineMergeRequest {
   /** The response is changed before it is written. */
   keepsPage?: boolean | undefined;
   /** The requested part of the merged list. */
-  window: Record<'offset' | 'limit' | 'page' | 'hitsPerPage', number | null | undefined>;
+  window: HitsPage;
   /** Values of the distinct attribute count once in the whole list, not once per query. */
   distinctAcrossQueries?: boolean;
   /** For each index with requested facets. */

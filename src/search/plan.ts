@@ -1,21 +1,29 @@
 import { jsonText } from '../base/json-slices.ts';
 import type { FeatureSet } from '../contract/features.ts';
-import type {
-  FacetSearchRequest,
-  Federation,
-  FederationOptions,
-  HybridQuery,
-  MultiSearchQuery,
-  SearchRequest,
-  SimilarRequest,
+import { complete } from '../contract/declare.ts';
+import { pageOf } from '../contract/pages.ts';
+import {
+  completeNetworkGroups,
+  completeOptions,
+  hitsPageOf,
+  parametersOf,
+  SEARCH_DEFAULTS,
+  type FacetSearchRequest,
+  type Federation,
+  type FederationOptions,
+  type HybridQuery,
+  type MultiSearchQuery,
+  type SearchRequest,
+  type SimilarRequest,
 } from '../contract/search.ts';
 import { searchKind, type VectorRequest } from '../contract/search-kind.ts';
+import { isGiven } from '../contract/settings/setting.ts';
 import type { EngineText } from '../engine/native.ts';
 import { segmentation } from './segmentation.ts';
 
 /**
- * Translates the parameters of the API to requests of the engine. Pure, and does little: the engine
- * knows the defaults, so most parameters are passed unchanged.
+ * Translates the parameters of the API to requests of the engine. Pure, and does little: adds the
+ * defaults, and passes most parameters unchanged.
  */
 
 /**
@@ -92,7 +100,7 @@ export interface EngineFederatedRequest {
 
 export interface EngineFederatedQuery extends EngineSearchRequest {
   indexUid: string;
-  federationOptions?: FederationOptions | null;
+  federationOptions: FederationOptions;
 }
 
 export interface EngineFacetSearchRequest
@@ -129,7 +137,13 @@ export function planSearch(
   more: SearchExtras,
   vector?: QueryVector,
 ): EngineSearchRequest {
-  return planned(params, context, more, vector);
+  const request: EngineSearchRequest = planned(params, context, more, vector);
+  // The page of groups is part of `groupBy`.
+  return Object.assign(
+    request,
+    parametersOf(params),
+    !isGiven(params.groupBy) && hitsPageOf(params),
+  );
 }
 
 /** Common to all requests with a query. */
@@ -140,10 +154,12 @@ function planned<T extends VectorRequest, M>(
   vector: QueryVector,
 ): WithEngineVectors<T> & M & EngineFeatures & { segmentation?: number[] } {
   const words = segmentation(params.q);
-  const request: WithEngineVectors<T> & M & EngineFeatures & { segmentation?: number[] } =
-    Object.assign(withVectors(params, vector), more, featuresOf(context));
-  if (words !== undefined) request.segmentation = words;
-  return request;
+  return Object.assign(
+    withVectors(params, vector),
+    more,
+    featuresOf(context),
+    words && { segmentation: words },
+  );
 }
 
 function featuresOf({ containsFilter, multimodal }: PlanContext): EngineFeatures {
@@ -159,15 +175,15 @@ function withVectors<T extends VectorRequest>(params: T, made: QueryVector): Wit
   if (kind === 'words') return rest;
   const request: WithEngineVectors<T> = {
     ...rest,
-    hybrid: { ...hybrid!, ...(kind === 'semantic' ? { semanticRatio: 1 } : {}) },
+    hybrid: {
+      ...hybrid!,
+      ...complete(hybrid!, SEARCH_DEFAULTS.hybrid),
+      ...(kind === 'semantic' && { semanticRatio: 1 }),
+    },
   };
-  if (vector !== undefined && vector !== null) {
-    request.vector = base64Of(new Float32Array(vector));
-  } else if (made === 'none') {
-    request.withoutVector = true;
-  } else if (made !== undefined) {
-    request.vector = base64Of(made);
-  }
+  const known = isGiven(vector) ? new Float32Array(vector) : made;
+  if (known === 'none') request.withoutVector = true;
+  else if (known !== undefined) request.vector = base64Of(known);
   return request;
 }
 
@@ -180,25 +196,20 @@ export function planFederated(
   federation: Federation,
   queries: readonly MultiSearchQuery[],
   context: PlanContext,
-  more: Pick<
-    EngineFederatedRequest,
-    | 'requestUid'
-    | 'metadata'
-    | 'otherIndexes'
-    | 'responseBytesMax'
-    | 'forMerging'
-    | 'mergedHere'
-    | 'firstPage'
-    | 'keepsPage'
-  >,
+  more: Omit<EngineFederatedRequest, 'federation' | 'queries'>,
   vectors: readonly QueryVector[] = [],
 ): EngineFederatedRequest {
   const federated = queries.map((query, n): EngineFederatedQuery => ({
-    ...planSearch(query, context, {}, vectors[n]),
-    indexUid: query.indexUid,
-    federationOptions: query.federationOptions ?? null,
+    ...planned(query, context, parametersOf(query), vectors[n]),
+    federationOptions: completeOptions(query.federationOptions),
   }));
-  return { federation, ...more, queries: federated };
+  const { networkGroups } = federation;
+  const completed = {
+    ...federation,
+    ...hitsPageOf(federation),
+    ...(isGiven(networkGroups) && { networkGroups: completeNetworkGroups(networkGroups) }),
+  };
+  return { federation: completed, ...more, queries: federated };
 }
 
 export function planFacetSearch(
@@ -219,7 +230,12 @@ export function planSimilar(
   tenantFilter: unknown,
   more: Pick<EngineSimilarRequest, 'responseBytesMax' | 'keepsPage'>,
 ): EngineSimilarRequest {
-  const request: EngineSimilarRequest = { ...params, ...more, ...featuresOf(context) };
+  const request: EngineSimilarRequest = {
+    ...params,
+    ...pageOf(params),
+    ...more,
+    ...featuresOf(context),
+  };
   if (tenantFilter !== null) request.tenantFilter = tenantFilter;
   return request;
 }

@@ -2,7 +2,7 @@
  * `rerank`: the first documents of a search in another order (docs/behaviour/reranking.md). The
  * engine ranks them all with the page, so that every page of the list agrees with the others.
  */
-import { SEARCH_DEFAULTS, type SearchRequest } from '../contract/search.ts';
+import { hitsPageOf, SEARCH_DEFAULTS, type SearchRequest } from '../contract/search.ts';
 import { isGiven } from '../contract/settings/setting.ts';
 
 /** A model reads no longer query, and a request may repeat it for each document. */
@@ -21,9 +21,11 @@ export function rerankingOf(params: SearchRequest): Reranking | null {
   const { rerank, q } = params;
   if (!isGiven(rerank) || !isGiven(q) || q.trim() === '') return null;
   const documents = rerank.documents ?? SEARCH_DEFAULTS.reranked;
-  const isPaged = isGiven(params.page) || isGiven(params.hitsPerPage);
-  const size = (isPaged ? params.hitsPerPage : params.limit) ?? SEARCH_DEFAULTS.limit;
-  const begin = isPaged ? ((params.page ?? 1) - 1) * size : (params.offset ?? 0);
+  const shown = hitsPageOf(params);
+  const [begin, size] =
+    'page' in shown
+      ? [(shown.page - 1) * shown.hitsPerPage, shown.hitsPerPage]
+      : [shown.offset, shown.limit];
   if (size === 0 || begin < 0 || begin >= documents) return null;
   return { model: rerank.model, q: beginningOf(q), documents };
 }

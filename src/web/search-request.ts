@@ -32,7 +32,9 @@ export interface SearchState {
   readonly circle: Circle | null;
 }
 
+/** The page's own choices: its searches name both. */
 export const HITS_PER_PAGE = 20;
+const RATIO_AT_FIRST = 0.5;
 
 export interface FacetCounts {
   readonly facetDistribution?: Readonly<Record<string, Readonly<Record<string, number>>>>;
@@ -222,7 +224,7 @@ export function mergedStats([search, ...others]: readonly FacetCounts[]): Record
 /** Reads the state from the address of the page. */
 export function stateFrom(query: Readonly<Record<string, string>>): SearchState {
   const page = Number(query.page);
-  const ratio = Number(query.ratio ?? 0.5);
+  const ratio = Number(query.ratio ?? RATIO_AT_FIRST);
   return {
     q: query.q ?? '',
     page: Number.isInteger(page) && page > 1 ? page : 1,
@@ -230,7 +232,7 @@ export function stateFrom(query: Readonly<Record<string, string>>): SearchState 
     chosen: chosenFrom(query.facets ?? ''),
     ranges: rangesFrom(query.ranges ?? ''),
     embedder: query.embedder ?? '',
-    semanticRatio: ratio >= 0 && ratio <= 1 ? ratio : 0.5,
+    semanticRatio: ratio >= 0 && ratio <= 1 ? ratio : RATIO_AT_FIRST,
     circle: circleFrom(query.near ?? ''),
   };
 }

@@ -107,7 +107,7 @@ export class NativeIndex {
 
   /** All documents, in the order of their internal numbers. */
   async documents(): Promise<Document[]> {
-    const request = JSON.stringify({ limit: 1_000_000 });
+    const request = JSON.stringify({ offset: 0, limit: 1_000_000 });
     const parts: Buffer[] = [];
     let part = await engine().fetchDocuments(this.#handle, request);
     for (; part.rest !== null; part = await engine().fetchRest(part.rest)) parts.push(part.bytes);

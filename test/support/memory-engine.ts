@@ -197,15 +197,14 @@ export class MemoryEngine implements NativeAddon {
       requestUid: string;
     };
     const hits = queries.flatMap((query, n) => {
-      const { hits } = searchIn(this.#index(handles[n]!), { ...query, limit: 1000 });
+      const { hits } = searchIn(this.#index(handles[n]!), { ...query, offset: 0, limit: 1000 });
       const { indexUid } = query;
       return (hits as Json[]).map((hit) => ({
         ...hit,
         _federation: { indexUid, queriesPosition: n, weightedRankingScore: 1 },
       }));
     });
-    const offset = (federation.offset as number | null) ?? 0;
-    const limit = (federation.limit as number | null) ?? 20;
+    const { offset, limit } = federation as { offset: number; limit: number };
     const body = {
       hits: hits.slice(offset, offset + limit),
       processingTimeMs: 0,
@@ -247,8 +246,7 @@ export class MemoryEngine implements NativeAddon {
       .filter(
         (document) => ids === null || ids === undefined || ids.includes(index.idOf(document)),
       );
-    const offset = (params.offset as number | undefined) ?? 0;
-    const limit = (params.limit as number | undefined) ?? 20;
+    const { offset, limit } = params as { offset: number; limit: number };
     const results = found
       .slice(offset, offset + limit)
       .map((document) => shown(document, params.fields as string[] | null));
@@ -698,8 +696,7 @@ function searchIn(index: MemoryIndex, request: Json): Json {
     const text = JSON.stringify(document).toLowerCase();
     return words.every((word) => text.includes(word));
   });
-  const offset = (request.offset as number | null | undefined) ?? 0;
-  const limit = (request.limit as number | null | undefined) ?? 20;
+  const { offset, limit } = request as { offset: number; limit: number };
   const displayed = index.settings?.displayedAttributes as string[] | undefined;
   const fields = displayed === undefined || displayed.includes('*') ? null : displayed;
   const body: Json = request.indexUid === undefined ? {} : { indexUid: request.indexUid };

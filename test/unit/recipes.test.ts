@@ -208,6 +208,7 @@ console.log(JSON.stringify({
   parameterOfQuery: MULTI_SEARCH.properties.queries.items.properties.wit?.default,
   parameterRefused: code(validator(SEARCH).validate({ wit: -1 })),
   parameterPlanned: planSearch({ wit: 5 }, context, {}).wit,
+  parameterNotGiven: planSearch({}, context, {}).wit,
   taskType: TASK_TYPES.includes('wit'),
   runner: typeof RUNNERS.wit,
 }));
@@ -293,6 +294,7 @@ describe('The recipes', () => {
       parameterOfQuery: 3,
       parameterRefused: 'invalid_wit',
       parameterPlanned: 5,
+      parameterNotGiven: 3,
       taskType: true,
       runner: 'function',
     });

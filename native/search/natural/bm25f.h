@@ -28,12 +28,6 @@ inline double Whole(size_t words) {
 inline double Coverage(double share, size_t words) {
   return std::pow(std::min(share, 1.0), Shortness(words));
 }
-// The smallest sum over words with which a document can have `got`.
-// all    the sum over all words
-inline double SumFor(double got, double all, size_t words) {
-  const double shortness = Shortness(words);
-  return got >= all ? got : std::pow(got * std::pow(all, shortness), 1 / (1 + shortness));
-}
 
 // Neighbours farther apart than this add nothing.
 inline constexpr uint32_t kTogetherMax = 8;

@@ -4,10 +4,13 @@
  */
 import { ApiError } from '../../contract/errors.ts';
 import type { RequestLimits } from '../../contract/limits.ts';
+import { pageOf } from '../../contract/pages.ts';
 import {
+  hitsPageOf,
   SEARCH_DEFAULTS,
   type FacetSearchRequest,
   type Federation,
+  type HitsPage,
   type MultiSearchQuery,
   type SearchRequest,
   type SimilarRequest,
@@ -66,7 +69,6 @@ interface RemoteParts {
   >;
 }
 
-const LIMIT_DEFAULT = SEARCH_DEFAULTS.limit;
 /** Concurrency of separate searches. */
 const AT_ONCE = 4;
 
@@ -186,7 +188,8 @@ export class NetworkSearch {
     caller: Holding,
     { keepsPage }: RunOptions,
   ): Promise<SearchResponse> {
-    const { id, embedder, offset = 0, limit = LIMIT_DEFAULT, ...shown } = params;
+    const { id, embedder, offset: _, limit: _limit, ...shown } = params;
+    const { offset, limit } = pageOf(params);
     const begun = performance.now();
     const vectors = await this.#services.documents.embeddings(
       uid,
@@ -202,14 +205,14 @@ export class NetworkSearch {
       );
     }
     // The document itself is found as well, and removed.
-    const federation: Federation = { offset: 0, limit: limit === 0 ? 0 : offset + limit + 1 };
+    const window = { offset: 0, limit: limit === 0 ? 0 : offset + limit + 1 };
     const queries = (vectors.length === 0 ? [null] : vectors).map((vector): MultiSearchQuery => ({
       ...shown,
       indexUid: uid,
       useNetwork: true,
       ...(vector === null ? {} : { vector, hybrid: { embedder, semanticRatio: 1 } }),
     }));
-    const { about, responses } = await this.#ask(queries, federation, caller).catch(
+    const { about, responses } = await this.#ask(queries, window, caller).catch(
       (error: unknown) => {
         throw ofSimilar(error);
       },
@@ -218,7 +221,7 @@ export class NetworkSearch {
     const merging: EngineMergeRequest = {
       ...about,
       shape: 'similar',
-      window: windowOf(federation),
+      window,
       target: { id, offset, limit, hasEmbeddings: vectors.length > 0, totalMax },
       processingTimeMs: Math.floor(performance.now() - begun),
       keepsPage,
@@ -267,7 +270,7 @@ export class NetworkSearch {
     const merging: EngineMergeRequest = {
       ...about,
       shape: 'federated',
-      window: windowOf(federation),
+      window: hitsPageOf(federation),
       distinctAcrossQueries: (distinct ?? null) !== null,
       showsMetadata: caller.includeMetadata,
       faceting: Object.fromEntries(uids.map((uid) => [uid, this.#facetingOf(uid)])),
@@ -317,7 +320,7 @@ export class NetworkSearch {
     const about = {
       shape: 'groups' as const,
       ...merging,
-      window: windowOf(window),
+      window,
       distinctAcrossQueries: true,
       grouping,
     };
@@ -413,7 +416,7 @@ export class NetworkSearch {
       grouping === null
         ? await this.#search.embedded(uid, unpinned)
         : await this.#search.embeddedOrWords(uid, unpinned);
-    const { offset, limit, page, hitsPerPage, facets, ...query } = made;
+    const { offset: _o, limit: _l, page: _p, hitsPerPage: _h, facets, ...query } = made;
     const hasFacets = (facets ?? []).length > 0;
     const faceted: Federation = hasFacets ? { facetsByIndex: { [uid]: facets! } } : {};
     const queries = [{ ...query, indexUid: uid, useNetwork: true }];
@@ -428,15 +431,10 @@ export class NetworkSearch {
       keepsPage,
     };
     if (grouping !== null) return this.#groups(queries, faceted, grouping, merging, caller);
-    const federation: Federation = {
-      ...((page ?? hitsPerPage ?? null) === null
-        ? { offset: offset ?? 0, limit: limit ?? LIMIT_DEFAULT }
-        : { page: page ?? 1, hitsPerPage: hitsPerPage ?? LIMIT_DEFAULT }),
-      ...faceted,
-    };
-    const { about, responses } = await this.#ask(queries, federation, caller);
+    const window = hitsPageOf(made);
+    const { about, responses } = await this.#ask(queries, { ...window, ...faceted }, caller);
     return this.#services.merger.merge(
-      { ...about, shape: 'search', window: windowOf(federation), ...merging },
+      { ...about, shape: 'search', window, ...merging },
       responses,
       caller.signal,
     );
@@ -452,14 +450,15 @@ export class NetworkSearch {
     const { fanOut, merger, limits } = this.#services;
     const { here, elsewhere, whole } = partition(queries, fanOut);
     const { facetsByIndex, distinct, networkGroups } = federation;
+    const window = hitsPageOf(federation);
     const inner: Federation = {
-      ...wholeList(federation),
+      ...wholeList(window),
       ...(facetsByIndex === undefined ? {} : { facetsByIndex }),
       ...(distinct === undefined ? {} : { distinct }),
       ...(networkGroups === undefined ? {} : { networkGroups }),
     };
     const isHybrid = queries.some((query) => searchKind(query) === 'hybrid');
-    const firstPage = isHybrid ? firstPageOf(federation) : undefined;
+    const firstPage = isHybrid ? firstPageOf(window) : undefined;
     const questions = new Map(
       [...elsewhere].map(([name, positioned]): [string, RemoteQuestion] => [
         name,
@@ -542,25 +541,17 @@ export class NetworkSearch {
   }
 }
 
-/** The requested part of the merged list. */
-function windowOf({ offset, limit, page, hitsPerPage }: Federation): EngineMergeRequest['window'] {
-  return { offset, limit, page, hitsPerPage };
-}
-
 /** The part requested of each server: its list up to the end of the window. */
-function wholeList({ offset, limit, page, hitsPerPage }: Federation): Federation {
-  if ((page ?? hitsPerPage ?? null) === null) {
-    const size = limit ?? LIMIT_DEFAULT;
-    return { offset: 0, limit: size === 0 ? 0 : exact((offset ?? 0) + size) };
-  }
-  return { page: 1, hitsPerPage: exact((page ?? 1) * (hitsPerPage ?? LIMIT_DEFAULT)) };
+function wholeList(window: HitsPage): HitsPage {
+  if ('page' in window) return { page: 1, hitsPerPage: exact(window.page * window.hitsPerPage) };
+  const { offset, limit } = window;
+  return { offset: 0, limit: limit === 0 ? 0 : exact(offset + limit) };
 }
 
 /** The number of hits on the first page. Undefined: the request asks for that page. */
-function firstPageOf({ offset, limit, page, hitsPerPage }: Federation): number | undefined {
-  if ((page ?? hitsPerPage ?? null) === null)
-    return (offset ?? 0) === 0 ? undefined : (limit ?? LIMIT_DEFAULT);
-  return (page ?? 1) <= 1 ? undefined : (hitsPerPage ?? LIMIT_DEFAULT);
+function firstPageOf(window: HitsPage): number | undefined {
+  if ('page' in window) return window.page <= 1 ? undefined : window.hitsPerPage;
+  return window.offset === 0 ? undefined : window.limit;
 }
 
 /** The number as JSON can represent it exactly. */

@@ -5,12 +5,24 @@ import type { NativeAddon, PendingSearch } from '../../../src/engine/native.ts';
 import { Documents, Indexes } from '../../../src/search/index-service.ts';
 import { SearchQueue } from '../../../src/search/search-queue.ts';
 import { type EmbedQuery, LocalSearch, uuidV7 } from '../../../src/search/run/local.ts';
-import { planSearch } from '../../../src/search/plan.ts';
+import {
+  planFacetSearch,
+  planFederated,
+  planSearch,
+  planSimilar,
+} from '../../../src/search/plan.ts';
 import { add, settings, TestTaskSystem } from '../../support/task-system.ts';
 import type { SearchResponse } from '../../../src/search/response.ts';
 import { headOf } from '../../support/result-head.ts';
 import { callerOf } from '../../support/search-caller.ts';
 import { embedNothing } from '../../support/embed-nothing.ts';
+
+const MARKS = {
+  highlightPreTag: '<em>',
+  highlightPostTag: '</em>',
+  cropLength: 10,
+  cropMarker: '…',
+};
 
 describe('searches and reads', () => {
   let test: TestTaskSystem;
@@ -253,11 +265,56 @@ describe('searches and reads', () => {
 
   it('what the engine is asked is what came, and what only we know', () => {
     const off = { containsFilter: false, multimodal: false };
-    assert.deepEqual(planSearch({ q: 'x', limit: 3 }, off, {}), { q: 'x', limit: 3 });
+    const page = { offset: 1, limit: 3 };
+    const { q, offset, limit } = planSearch({ q: 'x', ...page }, off, {});
+    assert.deepEqual({ q, offset, limit }, { q: 'x', ...page });
     assert.deepEqual(
-      planSearch({ q: '世界' }, { ...off, containsFilter: true }, { requestUid: 'u' }),
-      { q: '世界', requestUid: 'u', segmentation: [0], containsFilter: true },
+      planSearch({ q: '世界', ...page }, { ...off, containsFilter: true }, { requestUid: 'u' }),
+      { q: '世界', requestUid: 'u', segmentation: [0], containsFilter: true, ...page, ...MARKS },
     );
+  });
+
+  it('the engine gets the defaults of what is absent or null', () => {
+    const off = { containsFilter: false, multimodal: false };
+    const page = { offset: 0, limit: 20 };
+    assert.deepEqual(planSearch({ offset: null, limit: null }, off, {}), { ...page, ...MARKS });
+    assert.deepEqual(planSearch({ page: 3 }, off, {}), { page: 3, hitsPerPage: 20, ...MARKS });
+    assert.deepEqual(planSearch({ hitsPerPage: 7 }, off, {}), {
+      page: 1,
+      hitsPerPage: 7,
+      ...MARKS,
+    });
+    assert.deepEqual(planSearch({ highlightPreTag: '<b>', cropLength: 4 }, off, {}), {
+      ...page,
+      ...MARKS,
+      highlightPreTag: '<b>',
+      cropLength: 4,
+    });
+    const asked = { q: 'x', hybrid: { embedder: 'e' } };
+    const hybrid = { embedder: 'e', semanticRatio: 0.5 };
+    assert.deepEqual(planSearch(asked, off, {}).hybrid, hybrid);
+    const facet = { ...asked, facetName: 'f' };
+    assert.deepEqual(planFacetSearch(facet, off, { responseBytesMax: 9 }).hybrid, hybrid);
+    const similar = { id: '1', embedder: 'e' };
+    assert.deepEqual(planSimilar(similar, off, null, { responseBytesMax: 9 }), {
+      ...similar,
+      ...page,
+      responseBytesMax: 9,
+    });
+    const more = { requestUid: 'u', responseBytesMax: 9, otherIndexes: [] };
+    const networkGroups = { attribute: 'a' };
+    const queries = [
+      { indexUid: 'a', ...asked },
+      { indexUid: 'b', federationOptions: {} },
+    ];
+    assert.deepEqual(planFederated({ networkGroups, distinct: 'd' }, queries, off, more), {
+      federation: { distinct: 'd', ...page, networkGroups: { attribute: 'a', hits: 3 } },
+      queries: [
+        { indexUid: 'a', q: 'x', hybrid, federationOptions: { weight: 1 }, ...MARKS },
+        { indexUid: 'b', federationOptions: { weight: 1 }, ...MARKS },
+      ],
+      ...more,
+    });
   });
 
   it('documents are listed without waiting for searches where that is asked for', async () => {
