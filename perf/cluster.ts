@@ -44,6 +44,8 @@ const SMALL_TASKS = 500;
 const POLL_MS = 5;
 const QUIET_MS = 2000;
 const IDLE_MS = 5000;
+/** A leader that is at rest for so long writes a checkpoint. */
+const REST_MS = 15_000;
 /** The leader stays the same on a busy machine. */
 const LONG_LEASE_SECONDS = 30;
 
@@ -269,6 +271,7 @@ async function search(machines: Machines, { sample }: Corpus): Promise<Figures> 
 async function joinIn(machines: Machines): Promise<Figures> {
   const leader = await leaderOf(machines);
   await quiet(machines, leader);
+  await delay(REST_MS);
   const begin = performance.now();
   const added = await machines.addNode();
   await ready(added);

@@ -69,6 +69,8 @@ export interface CheckpointParts {
 export class Checkpoints {
   readonly #parts: CheckpointParts;
   #written = 0;
+  /** Bytes of the copies of databases in the last checkpoint that this node has written. */
+  copiedBytes = 0;
 
   constructor(parts: CheckpointParts) {
     this.#parts = parts;
@@ -148,6 +150,8 @@ export class Checkpoints {
       }
       isNamed = false;
       transfers.settle(uploaded);
+      const copies = databases.flatMap((database) => database.copies);
+      this.copiedBytes = copies.reduce((sum, { size }) => sum + size, 0);
       await this.#collectGarbage(epoch, newest);
     } finally {
       // If it is not known whether the checkpoint is in the settings, it may still name them.

@@ -25,6 +25,7 @@ import {
   blobsOfEntry,
   type CommitRecord,
   decodeBody,
+  decodeRecord,
   encodeBody,
   encodeRecord,
   type Entry,
@@ -52,6 +53,12 @@ export const INLINE_BYTES_MAX = 256 * 1024;
  * node reads all of them.
  */
 const CHECKPOINT_RECORD_BYTES = 512 * 1024 * 1024;
+/**
+ * A leader at rest writes a checkpoint after records that name this many bytes of files, and more
+ * than the copies of the databases take: a new node would fetch all of them.
+ */
+const CHECKPOINT_FILE_BYTES = 64 * 1024 * 1024;
+const AT_REST_MS = 10_000;
 /**
  * After `CHECKPOINT_LOG_BYTES` of entries the leader writes a checkpoint; at `LOG_BYTES_MAX` it
  * refuses writes until that succeeds.
@@ -92,6 +99,7 @@ export interface NodeOptions {
   readonly retentionMs: number;
   readonly inlineBytesMax?: number;
   readonly checkpointLogBytes?: number;
+  readonly checkpointFileBytes?: number;
   readonly logBytesMax?: number;
   readonly heldBytesMax?: number;
   readonly maintenanceMs?: number;
@@ -158,6 +166,10 @@ export class ClusterNode {
   #logBytes = 0;
   /** Bytes of records stored as objects since then. */
   #recordBytes = 0;
+  /** Bytes of files that records have named since then. */
+  #fileBytes = 0;
+  /** When this node last made a commit, by the clock of the runtime. */
+  #committedAt = 0;
   #known: { head: Sequence; asked: number } = { head: 0, asked: 0 };
   #damaged: readonly BlobName[] = [];
   #isDrained = false;
@@ -514,6 +526,8 @@ export class ClusterNode {
       }
       this.#logBytes += entry.body.length;
       this.#recordBytes += body.kind === 'ref' ? body.size : 0;
+      this.#fileBytes += sizeOf(record.files);
+      this.#committedAt = this.#parts.runtime.elapsed();
       // A node that cannot apply its own records must not lead. Its watch delivers the entry again,
       // or has done so before: then `take` may wait for a record that waits for this commit to end.
       const resign = (): Promise<void> => this.#leadership.resign(term).catch(() => {});
@@ -825,9 +839,11 @@ export class ClusterNode {
 
   async #measureLog(): Promise<void> {
     const { log } = this.#parts;
+    const { formatMax = FORMAT_MAX } = this.#options;
     const { settings } = await log.state();
     let bytes = 0;
     let recordBytes = 0;
+    let fileBytes = 0;
     let from = Math.max(settings.floor, (settings.checkpoint?.sequence ?? 0) + 1);
     for (;;) {
       const entries = await log.read(from, 64);
@@ -835,12 +851,16 @@ export class ClusterNode {
       for (const { body } of entries) {
         bytes += body.length;
         const decoded = decodeBody(body);
-        recordBytes += decoded.kind === 'ref' ? decoded.size : 0;
+        // The files of a large record are not counted: it would have to be fetched.
+        if (decoded.kind === 'ref') recordBytes += decoded.size;
+        else fileBytes += sizeOf(decodeRecord(decoded.bytes, formatMax).files);
       }
       from += entries.length;
     }
     this.#logBytes = bytes;
     this.#recordBytes = recordBytes;
+    this.#fileBytes = fileBytes;
+    this.#committedAt = this.#parts.runtime.elapsed();
   }
 
   async #maintain({ epoch }: Term): Promise<void> {
@@ -850,14 +870,23 @@ export class ClusterNode {
     const hasNone = settings.checkpoint === null && settings.floor > 1;
     const isDue =
       this.#logBytes >= (this.#options.checkpointLogBytes ?? CHECKPOINT_LOG_BYTES) ||
-      this.#recordBytes >= CHECKPOINT_RECORD_BYTES;
+      this.#recordBytes >= CHECKPOINT_RECORD_BYTES ||
+      this.#isDueAtRest;
     const lost = await this.#mend(damaged);
     if (!hasNone && !isDue && lost.size === 0) return;
-    const [bytes, recordBytes] = [this.#logBytes, this.#recordBytes];
+    const [bytes, recordBytes, fileBytes] = [this.#logBytes, this.#recordBytes, this.#fileBytes];
     await this.#checkpoints.write(epoch, (task) => this.#follower.exclusive(task), lost);
     this.#logBytes -= bytes;
     this.#recordBytes -= recordBytes;
+    this.#fileBytes -= fileBytes;
     for (const object of lost) await log.settleDamage(object);
+  }
+
+  get #isDueAtRest(): boolean {
+    const { checkpointFileBytes = CHECKPOINT_FILE_BYTES } = this.#options;
+    const enough = Math.max(checkpointFileBytes, this.#checkpoints.copiedBytes);
+    const isAtRest = this.#parts.runtime.elapsed() - this.#committedAt >= AT_REST_MS;
+    return isAtRest && this.#fileBytes >= enough;
   }
 
   /** @returns the objects that only a new checkpoint can replace */
@@ -891,6 +920,10 @@ export class ClusterNode {
     const isNew = after.format !== format || after.formatRequired !== formatRequired;
     if (isNew) await this.#checkpoints.replaceSettings(settings, after, epoch, revision);
   }
+}
+
+function sizeOf(files: readonly FileRef[]): number {
+  return files.reduce((sum, { size }) => sum + size, 0);
 }
 
 export interface ClusterStatus {

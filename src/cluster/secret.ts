@@ -131,7 +131,10 @@ export function decrypt(key: Buffer, nonce: Buffer, name: string, bytes: Buffer)
   const decipher = createDecipheriv(ALGORITHM, key, nonce, { authTagLength: TAG_BYTES });
   decipher.setAAD(Buffer.from(name)).setAuthTag(bytes.subarray(end));
   try {
-    return Buffer.concat([decipher.update(bytes.subarray(0, end)), decipher.final()]);
+    const content = decipher.update(bytes.subarray(0, end));
+    // Has no bytes left, and throws if the tag is another one.
+    decipher.final();
+    return content;
   } catch {
     throw new DamagedError('It is not what was encrypted, or another key was used');
   }

@@ -89,7 +89,9 @@ async function install(dir: string, parts: InstallParts): Promise<boolean> {
   const applied = state?.applied ?? 0;
   if (identity === null) return false;
   await hold.keep(applied);
-  if (applied + 1 >= (await log.state()).settings.floor) return false;
+  // A new node would fetch much that no longer counts if it followed the log from its beginning.
+  const isNew = state === null && settings.checkpoint !== null;
+  if (!isNew && applied + 1 >= (await log.state()).settings.floor) return false;
   // Data of its own, or of another cluster: the node is refused later, with the reason.
   if (state === null ? isUsed(join(dir, 'store')) : state.id !== identity.id) return false;
   const replica = new FetchedCheckpoint(dir, fetched, applied, identity.id);

@@ -4,7 +4,7 @@ import { createReadStream } from 'node:fs';
 import { type FileHandle, mkdir, open, rename, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import type { BlobSource } from '../cluster/blobs/blobs.ts';
+import { type BlobSource, READING } from '../cluster/blobs/blobs.ts';
 
 /** The content of a file that no longer changes. Reads it once, for its checksum. */
 export async function fileSource(path: string): Promise<BlobSource> {
@@ -13,12 +13,12 @@ export async function fileSource(path: string): Promise<BlobSource> {
 }
 
 export function sourceOf(path: string, size: number, sum: Buffer): BlobSource {
-  return { size, sha256: sum, open: () => createReadStream(path) };
+  return { size, sha256: sum, open: () => createReadStream(path, READING) };
 }
 
 export async function digestOf(path: string): Promise<{ size: number; sum: Buffer }> {
   const hash = createHash('sha256');
-  await pipeline(createReadStream(path), hash);
+  await pipeline(createReadStream(path, READING), hash);
   return { size: (await stat(path)).size, sum: hash.digest() };
 }
 

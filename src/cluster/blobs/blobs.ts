@@ -9,6 +9,9 @@ export type BlobName = string;
 /** A larger object is stored in parts of this size. */
 export const WHOLE_BYTES_MAX = 16 * 1024 * 1024;
 
+/** How files are read: each piece costs a thread's work and a buffer. */
+export const READING = { highWaterMark: 1024 * 1024 };
+
 /** The content of an object; read again from the beginning when an upload is retried. */
 export interface BlobSource {
   readonly size: number;

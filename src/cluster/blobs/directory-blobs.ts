@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { syncFolder } from '../../base/sync-folder.ts';
 import { BlobMissingError, UnavailableError } from '../errors.ts';
 import { OWNER } from '../owner.ts';
-import type { BlobName, Blobs, BlobSource } from './blobs.ts';
+import { type BlobName, type Blobs, type BlobSource, READING } from './blobs.ts';
 
 const UPLOADS = '.uploads';
 const UUID_CHARACTERS = 36;
@@ -97,7 +97,9 @@ export class DirectoryBlobs implements Blobs {
 
   async *get(name: BlobName): AsyncGenerator<Uint8Array, undefined> {
     try {
-      for await (const piece of createReadStream(this.#path(name))) yield piece as Buffer;
+      for await (const piece of createReadStream(this.#path(name), READING)) {
+        yield piece as Buffer;
+      }
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new BlobMissingError(name);
       throw new UnavailableError(`The object ${name} cannot be read: ${(error as Error).message}`);

@@ -205,7 +205,11 @@ async function* blocks(
     let at = 0;
     while (bytes + piece.length - at > size) {
       const end = at + size - bytes;
-      const block = Buffer.concat([...waiting, piece.subarray(at, end)]);
+      const part = piece.subarray(at, end);
+      const block =
+        bytes === 0
+          ? Buffer.from(part.buffer, part.byteOffset, part.length)
+          : Buffer.concat([...waiting, part]);
       yield { block, number, isLast: false };
       if (++number % BLOCKS_PER_SLICE === 0) await nextTask();
       [waiting, bytes, at] = [[], 0, end];

@@ -669,6 +669,41 @@ describe('The objects of a cluster', () => {
     assert.ok(!cluster.objects.has('files/of-nobody'));
   });
 
+  it('are named by a checkpoint once the leader is at rest, if a new node would fetch many', async () => {
+    const rare = { ...options, checkpointLogBytes: 1e9, checkpointFileBytes: 100 };
+    const leader = await cluster.leader([await cluster.start('a', rare)]);
+    const newest = (): number => cluster.log.state.settings.checkpoint?.sequence ?? 0;
+    const add = async (count: number): Promise<void> => {
+      for (let n = 0; n < count; n++) {
+        const file = localFile(`${leader.node.applied}`.padEnd(20, '.'));
+        const refs = await cluster.run(leader.node.upload([file]));
+        const text = `${leader.node.applied}`.padEnd(50, '.');
+        await cluster.run(leader.node.commit(() => proposal(text, refs)));
+      }
+    };
+    await add(2);
+    await cluster.wait(30_000);
+    assert.equal(newest(), 0);
+    await add(4);
+    await cluster.wait(5000);
+    assert.equal(newest(), 0);
+    await cluster.until(() => newest() === leader.node.applied);
+    // The copy of the database takes more than the next files.
+    const { blob } = cluster.log.state.settings.checkpoint!;
+    const { databases } = decodeCheckpoint(cluster.objects.get(blob)!);
+    const size = databases
+      .flatMap(({ copies }) => copies)
+      .reduce((sum, copy) => sum + copy.size, 0);
+    assert.ok(size > 200, `${size}`);
+    await add(4);
+    await cluster.wait(30_000);
+    assert.equal(cluster.log.state.settings.checkpoint!.blob, blob);
+    // The next leader counts what the log has.
+    await add(Math.ceil(size / 29));
+    cluster.log.revoke(cluster.log.state.leader!.lease);
+    await cluster.until(() => newest() === leader.node.applied);
+  });
+
   it('are removed when no checkpoint within the retention time needs them', async () => {
     const leader = await cluster.leader([await cluster.start('a', options)]);
     await work(leader, 60);
