@@ -157,7 +157,8 @@ describe('A cluster of servers', function () {
     const sizes = entries.map(({ body }) => body.length);
     const records = await Promise.all(entries.map((one) => recordOf(one, async () => one.body)));
     await client.close();
-    // A task is registered, indexed and ended. Merges are commits of the index too.
+    // A task is registered, indexed and ended. Merges are commits of the index too. The end cannot
+    // be part of the index's commit: a record is one transaction of one database.
     const ofStore = records.filter(({ database }) => database === STORE);
     assert.ok(ofStore.length <= 2 * TASKS && sizes.length >= 2 * TASKS, `${sizes}`);
     assert.ok(Math.max(...sizes) < ENTRY_BYTES_MAX, `${sizes}`);
