@@ -7,6 +7,7 @@ import { ChatView } from './views/chat.tsx';
 import { DocumentsView } from './views/documents.tsx';
 import { IndexesView } from './views/indexes.tsx';
 import { InsightsView } from './views/insights.tsx';
+import { JudgementsView } from './views/judgements.tsx';
 import { KeysView } from './views/keys.tsx';
 import { LogsView } from './views/logs.tsx';
 import { NetworkView } from './views/network.tsx';
@@ -93,6 +94,15 @@ export const VIEWS: readonly View[] = [
     isFirst: true,
     rights: ['indexes'],
     show: (uid) => <SettingsView uid={uid} />,
+  },
+  {
+    name: 'judgements',
+    title: 'Judgements',
+    about: 'Grade hits, and compare drafts by them',
+    group: 'Relevance',
+    icon: 'check',
+    rights: ['settings'],
+    show: (uid) => <JudgementsView uid={uid} />,
   },
   {
     name: 'rules',

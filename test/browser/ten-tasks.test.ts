@@ -1,5 +1,5 @@
 /**
- * Ten things that people do with a new server, by what they read on the page alone. The number of
+ * What people do with a new server, by what they read on the page alone. The number of
  * actions and the seconds are printed.
  */
 import assert from 'node:assert/strict';
@@ -15,7 +15,7 @@ const SHOES = [
   's5,Sneaker,white,59,7',
 ];
 
-describe('Ten tasks of a new user, in a browser', () => {
+describe('Tasks of a new user, in a browser', () => {
   let stage: Stage;
   let tab: Tab;
   let page: Page;
@@ -178,6 +178,52 @@ describe('Ten tasks of a new user, in a browser', () => {
       .getByText(/“red” in/)
       .first()
       .waitFor();
+  });
+
+  task('grades hits, and measures a draft by them', async () => {
+    const { server } = stage;
+    await server.finish('POST', '/indexes/shoes/branch', { body: { uid: 'shoes-draft' } });
+    await server.finish('PATCH', '/indexes/shoes-draft/settings', {
+      body: { searchableAttributes: ['name'] },
+    });
+    await page.reload();
+    await go('Judgements');
+    await fill('Query to judge', 'red');
+    await click('Search');
+    // The page shows a grade before the server has it.
+    const stored = async (method: string, work: () => Promise<void>): Promise<void> => {
+      const response = page.waitForResponse(
+        (one) => one.request().method() === method && one.url().includes('shoes-judged'),
+      );
+      await work();
+      await response;
+    };
+    await stored('POST', () => click('Good Running shoe'));
+    await stored('POST', () => click('Bad Red wine glass'));
+    await choose('Compare with', 'shoes-draft');
+    await click('Measure');
+    assert.equal(actions, 7);
+    const figures = main().locator('dl');
+    await figures.getByText('Difference').waitFor();
+    // In the draft, only the glass has the word where it is searched.
+    assert.match(await figures.innerText(), /shoes-draft\s+0\.000[^D]*Difference\s+-[01]\.\d/);
+    await server.idle();
+    const [judged] = (await get('/indexes/shoes-judged/documents')).results;
+    assert.equal(judged.q, 'red');
+    assert.deepEqual(judged.judgements, [
+      { document: 's1', grade: 2 },
+      { document: 's4', grade: 0 },
+    ]);
+    // They are there for everyone, and later.
+    await page.reload();
+    const row = region('Judged queries').getByRole('row', { name: /red/ });
+    await row.waitFor();
+    await click('Measure');
+    await main().locator('dl').getByText('nDCG live').waitFor();
+    await stored('DELETE', () => click('Delete red', row));
+    await page.getByText('No query is judged yet').waitFor();
+    await server.idle();
+    assert.equal((await get('/indexes/shoes-judged/stats')).numberOfDocuments, 0);
   });
 
   task('deletes what a filter finds', async () => {

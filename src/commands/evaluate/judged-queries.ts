@@ -186,6 +186,13 @@ function jsonJudgements(lines: readonly TextLine[]): Judgements {
 function gradesOf(object: Members, line: TextLine): [string, unknown][] {
   const { judgements, relevant, document, grade } = object;
   if (isObject(judgements)) return Object.entries(judgements);
+  // As the page stores them.
+  if (Array.isArray(judgements)) {
+    return judgements.map((one: unknown) => {
+      if (!isObject(one)) throw line.fault('`judgements` must have objects');
+      return [idOf(one.document, 'document', line), one.grade];
+    });
+  }
   if (Array.isArray(relevant)) return relevant.map((id) => [idOf(id, 'relevant', line), 1]);
   if (isOneJudgement(object)) return [[idOf(document, 'document', line), grade ?? 1]];
   throw line.fault('expected `judgements`, `relevant` or `document`');

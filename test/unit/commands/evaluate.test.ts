@@ -55,6 +55,10 @@ describe('Judged queries', () => {
         null,
       ],
       [
+        '{"id":1,"q":"red shoes","judgements":[{"document":"a","grade":2},{"document":"b-7","grade":0}]}\n{"id":2,"q":"hats","judgements":[{"document":9007199254740993,"grade":1}]}',
+        null,
+      ],
+      [
         '{"id":1,"q":"red shoes","document":"a","grade":2}\n{"id":1,"q":"red shoes","document":"b-7","grade":0}\n{"id":2,"q":"hats","document":9007199254740993}',
         null,
       ],
