@@ -8,6 +8,7 @@
 #include "index/evaluate_filter.h"
 #include "index/external_id.h"
 #include "search/ranking/sort.h"
+#include "search/request.h"
 #include "search/results/projection.h"
 #include "search/vectors/stored_vectors.h"
 
@@ -113,7 +114,8 @@ Result<std::optional<std::string>> GetDocument(
 
 Result<std::unique_ptr<Listing>> Listing::Open(index::Index& index, std::string_view request_json) {
   const json::Value request = json::Value::Parse(request_json);
-  const uint64_t offset = request["offset"].integer(0), limit = request["limit"].integer(20);
+  GANNET_ASSIGN_OR_RETURN(const PageMembers requested, PageMembers::FromJson(request));
+  const uint64_t offset = requested.offset, limit = requested.limit;
   DocSet wanted;
   const bool by_ids = request["ids"].is_array();
   if (by_ids) {

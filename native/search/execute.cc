@@ -55,7 +55,7 @@ RankOptions OptionsOf(const SearchRequest& request, const KeptHits& kept, Ranked
   options.threshold = request.threshold;
   options.details = request.show_score || request.show_details || request.threshold || kept.scores;
   // How many documents are dropped on the way is known only when every document is ranked.
-  options.exhaustive = (request.paged() || request.exhaustive || score_min) &&
+  options.exhaustive = (request.page.numbered || request.exhaustive || score_min) &&
                        (list.distinct != nullptr || request.threshold);
   if (!request.threshold && !request.needs_candidates)
     options.enough = list.snapshot->settings->max_total_hits;
@@ -196,16 +196,9 @@ RunResult RankHalves(std::shared_ptr<const index::Snapshot> snapshot, SearchRequ
 
 // A facet search needs only the candidates.
 void WantCandidatesOnly(SearchRequest& request, bool exhaustive) {
-  request.limit = 0;
-  request.offset = 0;
+  request.page = exhaustive ? PageMembers::Numbered(0, 0) : PageMembers();
   request.sort.clear();
   request.facets.clear();
-  request.page.reset();
-  request.hits_per_page.reset();
-  if (exhaustive) {
-    request.page = 0;
-    request.hits_per_page = 0;
-  }
   if (request.hybrid && !request.hybrid->min_score) {
     // Vectors find every document.
     request.hybrid.reset();
@@ -327,7 +320,10 @@ Result<SearchResponse> ExecuteSearch(index::Index& index, std::string_view reque
                                      const Caller& caller) {
   InStage stage("parse");
   const json::Value object = json::Value::Parse(request_json);
-  SearchRequest request = SearchRequest::FromJson(object);
+  GANNET_ASSIGN_OR_RETURN(SearchRequest request, SearchRequest::FromJson(object));
+  if (!request.group) {
+    GANNET_ASSIGN_OR_RETURN(request.page, PageMembers::FromJson(object));
+  }
   request.needs_candidates =
       !request.facets.empty() && (!request.group || request.group->facets_per_group);
   const auto finish = request.group ? RespondWithGroups : RespondWithPage;
@@ -346,7 +342,7 @@ Result<SearchResponse> ExecuteFacetSearch(index::Index& index, std::string_view 
                                           const Caller& caller) {
   InStage stage("parse");
   const json::Value object = json::Value::Parse(request_json);
-  SearchRequest request = SearchRequest::FromJson(object);
+  GANNET_ASSIGN_OR_RETURN(SearchRequest request, SearchRequest::FromJson(object));
   request.cancelled = caller.cancelled;
   std::shared_ptr<const index::Snapshot> snapshot = index.present();
   ApplyCutoff(*snapshot, request);

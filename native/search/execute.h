@@ -20,8 +20,8 @@ namespace gannet::search {
 
 // Ranks the hits of a search.
 // from_start  also keeps the hits before the page, with details. Needed if a later step decides
-// which
-//             hits are on the page: pins, which shift other hits, or a merge with other lists.
+//             which hits are on the page: pins, which shift other hits, or a merge with other
+//             lists.
 // Invalid, with the code as detail: the settings do not allow a parameter.
 Result<std::unique_ptr<SearchRun>> RunSearch(std::shared_ptr<const index::Snapshot> snapshot,
                                              SearchRequest request, bool from_start = false);
@@ -60,7 +60,7 @@ class PendingSearch {
 // Runs a search and writes its response; if it needs a vector, returns only the head.
 // request  JSON of EngineSearchRequest (src/search/plan.ts)
 // Invalid, with the code as detail: as RunSearch; bad_request: the response would be larger than
-// `responseBytesMax` of the request.
+// `responseBytesMax` of the request. Internal: the request is incomplete.
 Result<SearchResponse> ExecuteSearch(index::Index& index, std::string_view request,
                                      const Caller& caller);
 // The same for a facet search. request: JSON of EngineFacetSearchRequest.

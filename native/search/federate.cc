@@ -18,7 +18,7 @@ Result<SearchResponse> ExecuteFederatedSearch(std::span<index::Index* const> ind
                                               std::string_view request_json, const Caller& caller) {
   InStage stage("parse");
   const json::Value object = json::Value::Parse(request_json);
-  const FederatedRequest request = FederatedRequest::FromJson(object);
+  GANNET_ASSIGN_OR_RETURN(const FederatedRequest request, FederatedRequest::FromJson(object));
   GANNET_ASSIGN_OR_RETURN(Federation federation,
                           PlanFederation(request, indexes, caller.cancelled));
   GANNET_RETURN_IF_ERROR(CheckRules(federation));

@@ -49,8 +49,8 @@ Result<SearchResponse> WriteGroupsResponse(SearchRun run, const json::Value& req
   AppendNumber("processingTimeMs", head.processing_time_ms, out);
   out += ",\"groups\":[" + texts + ']';
   AppendNumber("totalGroups", *head.total_hits, out);
-  AppendNumber("page", wanted.page.value_or(1), out);
-  AppendNumber("limit", wanted.per_page(), out);
+  AppendNumber("page", wanted.page.page, out);
+  AppendNumber("limit", wanted.page.per_page, out);
   out += facets;
   AppendDegraded(heads.lacks_vector(), out);
   out += '}';

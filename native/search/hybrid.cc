@@ -86,15 +86,14 @@ void ApplyCutoff(const index::Snapshot& snapshot, SearchRequest& request) {
 }
 
 bool CountsBothHalves(const SearchRequest& request) {
-  return request.paged() || request.hybrid->min_score;
+  return request.page.numbered || request.hybrid->min_score;
 }
 
 HybridHalves HalvesOf(const SearchRequest& request, const index::Settings& settings) {
   SearchRequest half = request;
   half.half = true;
   half.exhaustive = CountsBothHalves(request);
-  half.page.reset();
-  half.hits_per_page.reset();
+  half.page = {};
   SearchRequest words = half;
   words.hybrid.reset();
   words.vector.reset();

@@ -12,11 +12,6 @@ std::vector<std::string> StringsOr(const json::Value& value) {
   return value.Strings().value_or(std::vector<std::string>());
 }
 
-std::optional<uint64_t> OptionalInteger(const json::Value& value) {
-  if (value.kind() != json::Value::Kind::kNumber) return std::nullopt;
-  return value.integer();
-}
-
 // The six bits that a character of base64 stands for; negative: none.
 int Base64Digit(char c) {
   if (c >= 'A' && c <= 'Z') return c - 'A';
@@ -49,19 +44,12 @@ std::vector<float> ParseVector(std::string_view text) {
 Hybrid ParseHybrid(const json::Value& value) {
   Hybrid hybrid;
   hybrid.embedder = value["embedder"].string();
-  hybrid.ratio = value["semanticRatio"].number(0.5);
+  hybrid.ratio = value["semanticRatio"].number();
   if (!value["minScore"].is_null()) hybrid.min_score = value["minScore"].number();
   const std::string& fusion = value["fusion"].string();
   if (fusion == "rrf") hybrid.fusion = Fusion::kRrf;
   if (fusion == "score") hybrid.fusion = Fusion::kScore;
   return hybrid;
-}
-
-void ReadGroupBy(const json::Value& value, SearchRequest& request) {
-  request.group = GroupBy::FromJson(value);
-  request.distinct = request.group->attribute;
-  request.page = value["page"].integer(1);
-  request.hits_per_page = value["limit"].integer(20);
 }
 
 std::vector<Pin> ParsePins(const json::Value& value) {
@@ -88,7 +76,7 @@ std::vector<uint32_t> ParseWordStarts(const json::Value& value) {
 }
 
 uint32_t ParseLength(const json::Value& value) {
-  return static_cast<uint32_t>(std::min<uint64_t>(value.integer(10), UINT32_MAX));
+  return static_cast<uint32_t>(std::min<uint64_t>(value.integer(), UINT32_MAX));
 }
 
 // How to read a parameter.
@@ -103,16 +91,11 @@ struct Parameter {
 constexpr Parameter kParameters[] = {
     {"q", READ(q, value.string())},
     {"segmentation", READ(word_starts, ParseWordStarts(value))},
-    {"offset", READ(offset, value.integer())},
-    {"limit", READ(limit, value.integer())},
-    {"page", READ(page, OptionalInteger(value))},
-    {"hitsPerPage", READ(hits_per_page, OptionalInteger(value))},
     {"filter", READ(filter, value.text())},
     {"containsFilter", READ(contains_filter, value.boolean())},
     {"multimodal", READ(multimodal, value.boolean())},
     {"sort", READ(sort, StringsOr(value))},
     {"distinct", READ(distinct, value.string())},
-    {"groupBy", ReadGroupBy},
     {"facets", READ(facets, StringsOr(value))},
     {"attributesToRetrieve", READ(attributes_to_retrieve, value.Strings())},
     {"attributesToSearchOn", READ(attributes_to_search_on, value.Strings())},
@@ -139,14 +122,72 @@ constexpr Parameter kParameters[] = {
 };
 #undef READ
 
-}  // namespace
-
-GroupBy GroupBy::FromJson(const json::Value& object) {
-  return {object["attribute"].string(), object["hits"].integer(3),
-          object["facetsPer"].string() == "group"};
+// Checks the members that others need.
+Status CheckComplete(const json::Value& object) {
+  if (object["hybrid"].is_object())
+    GANNET_RETURN_IF_ERROR(RequireMembers(object["hybrid"], "hybrid.", {"semanticRatio"}));
+  if (object["attributesToHighlight"].is_array())
+    GANNET_RETURN_IF_ERROR(RequireMembers(object, "", {"highlightPreTag", "highlightPostTag"}));
+  if (object["attributesToCrop"].is_array())
+    GANNET_RETURN_IF_ERROR(RequireMembers(object, "", {"cropLength", "cropMarker"}));
+  return Status::Ok();
 }
 
-SearchRequest SearchRequest::FromJson(const json::Value& object) {
+Status ReadGroupBy(const json::Value& value, SearchRequest& request) {
+  GANNET_ASSIGN_OR_RETURN(request.group, GroupBy::FromJson(value));
+  GANNET_RETURN_IF_ERROR(RequireMembers(value, "groupBy.", {"page", "limit"}));
+  request.distinct = request.group->attribute;
+  request.page = PageMembers::Numbered(value["page"].integer(), value["limit"].integer());
+  return Status::Ok();
+}
+
+}  // namespace
+
+Status RequireMembers(const json::Value& object, std::string_view path,
+                      std::initializer_list<std::string_view> names) {
+  for (const std::string_view name : names) {
+    if (object[name].is_null())
+      return Status::Internal("the request lacks `" + std::string(path) + std::string(name) + "`");
+  }
+  return Status::Ok();
+}
+
+Result<GroupBy> GroupBy::FromJson(const json::Value& object) {
+  GANNET_RETURN_IF_ERROR(RequireMembers(object, "groupBy.", {"hits"}));
+  return GroupBy{object["attribute"].string(), object["hits"].integer(),
+                 object["facetsPer"].string() == "group"};
+}
+
+Result<PageMembers> PageMembers::FromJson(const json::Value& object) {
+  PageMembers page;
+  page.numbered = !object["page"].is_null() || !object["hitsPerPage"].is_null();
+  if (page.numbered) {
+    GANNET_RETURN_IF_ERROR(RequireMembers(object, "", {"page", "hitsPerPage"}));
+    page.page = object["page"].integer();
+    page.per_page = object["hitsPerPage"].integer();
+  } else {
+    GANNET_RETURN_IF_ERROR(RequireMembers(object, "", {"offset", "limit"}));
+    page.offset = object["offset"].integer();
+    page.limit = object["limit"].integer();
+  }
+  return page;
+}
+
+Window PageMembers::Positions(uint64_t total_max) const {
+  if (!numbered) {
+    const uint64_t begin = std::min(offset, total_max);
+    return {begin, begin + std::min(limit, total_max - begin)};
+  }
+  const uint64_t before = page == 0 ? 0 : page - 1;
+  // Pages far after the end must not overflow.
+  const uint64_t begin = per_page != 0 && before > total_max / per_page
+                             ? total_max
+                             : std::min(per_page * before, total_max);
+  return {begin, page == 0 ? begin : begin + std::min(per_page, total_max - begin)};
+}
+
+Result<SearchRequest> SearchRequest::FromJson(const json::Value& object) {
+  GANNET_RETURN_IF_ERROR(CheckComplete(object));
   SearchRequest request;
   for (const auto& [name, value] : object.members()) {
     if (value.is_null()) continue;
@@ -155,29 +196,18 @@ SearchRequest SearchRequest::FromJson(const json::Value& object) {
                      [&name = name](const Parameter& known) { return known.name == name; });
     if (parameter != std::end(kParameters)) parameter->read(value, request);
   }
+  if (object["groupBy"].is_object())
+    GANNET_RETURN_IF_ERROR(ReadGroupBy(object["groupBy"], request));
   return request;
 }
 
-Window SearchRequest::PageWindow(uint64_t total_max) const {
-  if (!paged()) {
-    const uint64_t begin = std::min(offset, total_max);
-    return {begin, begin + std::min(limit, total_max - begin)};
-  }
-  const uint64_t number = page.value_or(1), before = number == 0 ? 0 : number - 1;
-  // Pages far after the end must not overflow.
-  const uint64_t begin = per_page() != 0 && before > total_max / per_page()
-                             ? total_max
-                             : std::min(per_page() * before, total_max);
-  return {begin, number == 0 ? begin : begin + std::min(per_page(), total_max - begin)};
-}
-
 Window SearchRequest::RankedWindow(uint64_t total_max) const {
-  const Window page = PageWindow(total_max);
-  return reranked == 0 ? page : Window{0, std::min(std::max(reranked, page.end), total_max)};
+  const Window shown = page.Positions(total_max);
+  return reranked == 0 ? shown : Window{0, std::min(std::max(reranked, shown.end), total_max)};
 }
 
 uint64_t SearchRequest::FirstPage(uint64_t total_max) const {
-  return std::min(first_page.value_or(paged() ? per_page() : limit), total_max);
+  return std::min(first_page.value_or(page.size()), total_max);
 }
 
 MatchingStrategy SearchRequest::StrategyOf(const index::Settings& settings) const {

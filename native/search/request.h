@@ -1,17 +1,21 @@
 // The parameters of a search, read from JSON.
 //
-// The server has already checked the request (src/contract/search.ts), so a parameter of the wrong
-// type is simply taken as absent.
+// The server has already checked the request and added the defaults, which are declared in
+// src/contract/ only. A parameter of the wrong type is taken as absent; a request without a
+// parameter that has a default is refused.
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/deadline.h"
 #include "base/json_value.h"
+#include "base/status.h"
 #include "bitmap/docset.h"
 #include "index/snapshot.h"
 #include "search/query/query.h"
@@ -19,6 +23,11 @@
 #include "text/locale.h"
 
 namespace gannet::search {
+
+// Internal: the object lacks one of the members, or has null.
+// path  of the object in the request, with a dot at its end; empty: the request itself
+Status RequireMembers(const json::Value& object, std::string_view path,
+                      std::initializer_list<std::string_view> names);
 
 // What ranks the hits of a search.
 enum class SearchKind : uint8_t {
@@ -36,17 +45,18 @@ enum class Fusion : uint8_t {
 // The parameter `hybrid`.
 struct Hybrid {
   std::string embedder;
-  double ratio = 0.5;
+  double ratio = 0;  // of vectors
   std::optional<double> min_score = std::nullopt;
   std::optional<Fusion> fusion = std::nullopt;  // nullopt: that of the strategy
 };
 
 // The parameter `groupBy`. Its page is that of the best hits, which are distinct by the attribute.
 struct GroupBy {
-  static GroupBy FromJson(const json::Value& object);
+  // Internal: the object is incomplete.
+  static Result<GroupBy> FromJson(const json::Value& object);
 
   std::string attribute;
-  uint64_t hits = 3;              // of a group
+  uint64_t hits = 0;              // of a group
   bool facets_per_group = false;  // facets count the best hits only
 };
 
@@ -63,14 +73,29 @@ struct Window {
   uint64_t begin = 0, end = 0;
 };
 
-// The parameters of a search, defaults applied. JSON as in src/search/plan.ts.
+// How a request selects a page of its list: by number, or by offset and limit.
+struct PageMembers {
+  // Internal: the object has neither `page` and `hitsPerPage` nor `offset` and `limit`.
+  static Result<PageMembers> FromJson(const json::Value& object);
+  static PageMembers Numbered(uint64_t page, uint64_t per_page) { return {true, page, per_page}; }
+
+  uint64_t size() const { return numbered ? per_page : limit; }
+  // The positions of its hits. total_max: no position after this many hits can be reached.
+  Window Positions(uint64_t total_max) const;
+
+  bool numbered = false;
+  uint64_t page = 0, per_page = 0;  // numbered
+  uint64_t offset = 0, limit = 0;   // otherwise
+};
+
+// The parameters of a search. JSON as in src/search/plan.ts.
 struct SearchRequest {
-  static SearchRequest FromJson(const json::Value& object);
+  // Leaves `page` empty unless there is `groupBy`. Internal: the object is incomplete.
+  static Result<SearchRequest> FromJson(const json::Value& object);
 
   std::string q;
   std::vector<uint32_t> word_starts;  // member `segmentation`: see ParseQuery
-  uint64_t offset = 0, limit = 20;
-  std::optional<uint64_t> page, hits_per_page;
+  PageMembers page;
   std::string filter;                                // JSON text, empty when there is none
   bool contains_filter = false, multimodal = false;  // experimental features
   std::vector<std::string> sort;
@@ -118,8 +143,6 @@ struct SearchRequest {
   bool needs_candidates = true;
   CancelFlag cancelled;  // set once the caller has cancelled, see Caller
 
-  bool paged() const { return page.has_value() || hits_per_page.has_value(); }
-  uint64_t per_page() const { return hits_per_page.value_or(20); }
   SearchKind kind() const {
     if (!hybrid) return SearchKind::kWords;
     return hybrid->ratio == 1 ? SearchKind::kSemantic : SearchKind::kHybrid;
@@ -128,11 +151,9 @@ struct SearchRequest {
   // Scores of `natural` and similarities have no common scale, so they are fused by rank unless the
   // request names another fusion. REQUIRES: the request has `hybrid`.
   Fusion FusionOf(const index::Settings& settings) const;
-  // The positions that the page shows. total_max: no position after this many hits can be reached.
-  Window PageWindow(uint64_t total_max) const;
-  // The positions that are ranked for it.
+  // The positions that are ranked for the page. total_max: as for PageMembers::Positions.
   Window RankedWindow(uint64_t total_max) const;
-  // The number of hits on the first page, whichever page is wanted. total_max: as for PageWindow.
+  // The number of hits on the first page, whichever page is wanted.
   uint64_t FirstPage(uint64_t total_max) const;
 };
 

@@ -120,11 +120,11 @@ Result<SearchResponse> WriteSearchResponse(const SearchRun& run, const std::vect
   head.total_hits = std::min(run.total() + pin_count, total_max);
   SetTimes(caller, CutoffMs(run.snapshot()), head);
   AppendNumber("processingTimeMs", head.processing_time_ms, out);
-  AppendPage(PageOf(wanted), *head.total_hits, out);
+  AppendPage(wanted.page, *head.total_hits, out);
   if (const auto count = SemanticHitCount(run, hits, pin_count > 0))
     AppendNumber("semanticHitCount", *count, out);
   if (reranks) {
-    page.Choose(wanted.PageWindow(total_max), run.lacks_vector());
+    page.Choose(wanted.page.Positions(total_max), run.lacks_vector());
   } else {
     AppendDegraded(run.lacks_vector(), out);
   }
@@ -151,7 +151,7 @@ Result<SearchResponse> WriteFacetSearchResponse(const SearchRun& run, const json
   GANNET_ASSIGN_OR_RETURN(
       const auto hits,
       SearchFacet(run.snapshot(), request["facetName"].string(), query, run.candidates(),
-                  run.request().locales, request["forMerging"].boolean(false), top));
+                  run.request().locales, request["merged"].is_string(), top));
   AppendFacetHits(hits, out);
   out += ",\"facetQuery\":";
   if (query) {
@@ -167,11 +167,6 @@ Result<SearchResponse> WriteFacetSearchResponse(const SearchRun& run, const json
   GANNET_RETURN_IF_ERROR(CheckResponseSize(out, run.request().response_bytes_max));
   GANNET_RETURN_IF_ERROR(run.snapshot().Health());
   return SearchResponse{std::move(out), std::move(head)};
-}
-
-PageMembers PageOf(const SearchRequest& request) {
-  return {request.paged(), request.page.value_or(1), request.per_page(), request.limit,
-          request.offset};
 }
 
 void AppendPage(const PageMembers& page, uint64_t total, std::string& out) {

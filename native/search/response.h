@@ -66,13 +66,6 @@ Status AppendHits(const SearchRun& run, const std::vector<PageHit>& hits, Page& 
 // Appends the members of the facets that the request names; other members precede them.
 Status AppendFacetsOf(const SearchRun& run, std::string& out);
 
-// How the request selects a page: by its number, or by limit and offset.
-struct PageMembers {
-  bool numbered = false;
-  uint64_t page = 1, per_page = 20;  // numbered
-  uint64_t limit = 20, offset = 0;   // otherwise
-};
-PageMembers PageOf(const SearchRequest& request);
 // Appends the members for the page and the totals; other members precede them.
 void AppendPage(const PageMembers& page, uint64_t total, std::string& out);
 

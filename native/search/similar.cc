@@ -51,7 +51,7 @@ Result<SearchResponse> WriteSimilarResponse(const SearchRun& run, const std::str
   page.head.total_hits = run.total();
   SetTimes(caller, CutoffMs(run.snapshot()), page.head);
   AppendNumber("processingTimeMs", page.head.processing_time_ms, page.rest);
-  AppendPage(PageOf(run.request()), run.total(), page.rest);
+  AppendPage(run.request().page, run.total(), page.rest);
   GANNET_RETURN_IF_ERROR(run.snapshot().Health());
   return Page::Finish(std::move(page), run.request().keeps_page);
 }
@@ -64,7 +64,7 @@ Result<std::unique_ptr<SearchRun>> RunSimilar(std::shared_ptr<const index::Snaps
   auto list = std::make_unique<RankedList>(std::move(of), deadline);
   const index::Snapshot& snapshot = *list->snapshot;
   const uint64_t total_max = snapshot.settings->max_total_hits;
-  const Window window = request.PageWindow(total_max);
+  const Window window = request.page.Positions(total_max);
   GANNET_ASSIGN_OR_RETURN(
       const index::EmbedderSettings* embedder,
       EmbedderOf(*snapshot.settings, request.hybrid->embedder, "invalid_similar_embedder"));
@@ -103,7 +103,8 @@ Result<SearchResponse> ExecuteSimilar(index::Index& index, std::string_view requ
                                       const Caller& caller) {
   InStage stage("parse");
   const json::Value object = json::Value::Parse(request_json);
-  SearchRequest request = SearchRequest::FromJson(object);
+  GANNET_ASSIGN_OR_RETURN(SearchRequest request, SearchRequest::FromJson(object));
+  GANNET_ASSIGN_OR_RETURN(request.page, PageMembers::FromJson(object));
   request.cancelled = caller.cancelled;
   request.hidden_vectors = true;
   request.hybrid = Hybrid{object["embedder"].string(), 1, std::nullopt};

@@ -148,7 +148,7 @@ export interface NativeAddon {
   /** Consumes the page. `extra`: JSON of members to add, each with a comma before it. */
   writePage(page: [HeldPage], extra: EngineText, cancelId?: number): Promise<EngineResult>;
   /**
-   * Consumes the page, of a federated search that is `mergedHere`: the response of this server, for
+   * Consumes the page, of a federated search that is merged here: the response of this server, for
    * `mergeResponses`.
    */
   responseOfPage(page: [HeldPage], cancelId?: number): Promise<ServerResponse>;

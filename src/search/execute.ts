@@ -289,7 +289,7 @@ export class SearchPipeline {
         query!.useNetwork === true
           ? await network.facetSearch(uid, query!, caller)
           : await local.facetSearch(uid, query!, caller, {
-              forMerging: network.isAskedBy(caller),
+              merged: network.isAskedBy(caller) ? 'elsewhere' : undefined,
             }),
       ],
     });

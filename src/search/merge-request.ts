@@ -34,7 +34,7 @@ export interface EngineMergeRequest {
   showsMetadata?: boolean;
 
   // For groups.
-  grouping?: Pick<Grouping, 'hits' | 'limit' | 'page' | 'facetsPer'>;
+  grouping?: Pick<Grouping, 'hits' | 'facetsPer'>;
 
   // For a search.
   /** Limit of the index; hits after it are not shown. */

@@ -23,7 +23,7 @@ import { segmentation } from './segmentation.ts';
 
 /**
  * Translates the parameters of the API to requests of the engine. Pure, and does little: adds the
- * defaults, and passes most parameters unchanged.
+ * defaults, which the engine does not know, and passes most parameters unchanged.
  */
 
 /**
@@ -31,6 +31,9 @@ import { segmentation } from './segmentation.ts';
  * make one, or undefined when it has not been asked.
  */
 export type QueryVector = Float32Array | 'none' | undefined;
+
+/** The server that merges a response with those of others: this one, or the one that asks. */
+export type Merged = 'here' | 'elsewhere';
 
 /** How a search uses vectors. All absent: it does not. */
 interface EngineVectors {
@@ -91,11 +94,9 @@ export interface EngineFederatedRequest {
   firstPage?: number | undefined;
   /**
    * Hits include the values for comparing them, and for recognizing equal ones, among hits of other
-   * servers.
+   * servers. `here`: the response becomes a `Page` that the engine merges itself.
    */
-  forMerging?: boolean | undefined;
-  /** The same, where the response becomes a `Page` that the engine merges itself. */
-  mergedHere?: boolean | undefined;
+  merged?: Merged | undefined;
 }
 
 export interface EngineFederatedQuery extends EngineSearchRequest {
@@ -113,7 +114,7 @@ export interface EngineFacetSearchRequest
    * When values are sorted by count more of them are returned, to be added to those of other
    * servers.
    */
-  forMerging?: boolean | undefined;
+  merged?: Merged | undefined;
 }
 
 export interface EngineSimilarRequest extends SimilarRequest, EngineFeatures {
@@ -215,7 +216,7 @@ export function planFederated(
 export function planFacetSearch(
   params: FacetSearchRequest,
   context: PlanContext,
-  more: Pick<EngineFacetSearchRequest, 'responseBytesMax' | 'forMerging'>,
+  more: Pick<EngineFacetSearchRequest, 'responseBytesMax' | 'merged'>,
   vector?: QueryVector,
 ): EngineFacetSearchRequest {
   const request: EngineFacetSearchRequest = planned(params, context, more, vector);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "search/response.h"
 #include "search/results/facet_merge.h"
 
 namespace gannet::search {
@@ -94,7 +95,7 @@ Result<FacetsByIndex> CountFacets(const FederatedRequest& request, const Federat
       const DocSet candidates = CandidatesOf(index, federation);
       of_index.candidate_count = candidates.size();
       auto distributions =
-          CountFacets(*index.snapshot, *index.facets, candidates, request.for_merging);
+          CountFacets(*index.snapshot, *index.facets, candidates, request.for_merging());
       if (!distributions.ok()) {
         const Status& status = distributions.status();
         const char* note = searched ? "" : " (No query searches this index.)";
@@ -116,7 +117,7 @@ void AppendFacets(const FederatedRequest& request, const FacetsByIndex& facets, 
   if (request.merge_facets) {
     AppendMerged(facets, request.merge_facets->values_max, out);
   } else {
-    AppendByIndex(facets, request.for_merging, out);
+    AppendByIndex(facets, request.for_merging(), out);
   }
 }
 

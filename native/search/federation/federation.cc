@@ -16,17 +16,12 @@ void WantList(const FederatedRequest& federated, bool all, SearchRequest& reques
   const MergedWindow& window = federated.window;
   request.facets.clear();
   request.response_bytes_max = request.format.bytes_max = federated.response_bytes_max;
-  request.offset = 0;
   // A whole list has the same totals for every page.
   if (!all || window.requested.numbered)
     request.first_page = federated.first_page.value_or(window.limit);
-  request.limit = all ? UINT64_MAX : window.limit == 0 ? 0 : window.end();
-  request.page.reset();
-  request.hits_per_page.reset();
-  if (window.requested.numbered) {
-    request.page = 1;
-    request.hits_per_page = request.limit;
-  }
+  const uint64_t end = all ? UINT64_MAX : window.limit == 0 ? 0 : window.end();
+  request.page =
+      window.requested.numbered ? PageMembers::Numbered(1, end) : PageMembers{.limit = end};
   if (federated.distinct) request.distinct = federated.distinct;
 }
 

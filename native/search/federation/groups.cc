@@ -82,8 +82,6 @@ SearchRequest WithoutDistinct(const SearchRun& run) {
   request.group.reset();
   request.distinct.reset();
   request.first_page.reset();
-  request.offset = 0;
-  request.page = 1;
   if (request.kind() == SearchKind::kHybrid) {
     request.needs_vectors = run.query_vector() != nullptr;
     if (!request.needs_vectors) request.hybrid.reset();
@@ -204,7 +202,7 @@ Result<std::unique_ptr<Groups::Found>> Groups::Find(const Members* within, uint6
     const FederatedQuery& head = heads_.queries[i];
     FederatedQuery query{head.uid, head.weight,   head.position, queries_[i].request,
                          {},       head.snapshot, Status::Ok(),  nullptr};
-    query.request.hits_per_page = hits;
+    query.request.page = PageMembers::Numbered(1, hits);
     query.request.needs_candidates = needs_candidates;
     if (within != nullptr) {
       DocSet matching = (*within)[queries_[i].index];

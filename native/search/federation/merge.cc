@@ -91,7 +91,7 @@ std::unique_ptr<MergedList> MergeLists(const FederatedRequest& request,
   std::optional<DistinctValues> values;
   if (request.distinct) values.emplace(*request.distinct);
   // Totals of pages are exact, so every dropped document must be found.
-  const bool all = window.requested.numbered && (values || request.for_merging);
+  const bool all = window.requested.numbered && (values || request.for_merging());
   const uint64_t counted = request.counted_hits();
   uint64_t position = 0;
   StopCounter steps;

@@ -127,8 +127,7 @@ class ResponseMerge {
         response_(request["responseBytesMax"].integer(UINT64_MAX)) {}
 
   Result<SearchResponse> Run() {
-    WeighHalves();
-    MergeHits();
+    GANNET_RETURN_IF_ERROR(MergeHits());
     const std::string& shape = request_["shape"].string();
     GANNET_RETURN_IF_ERROR(shape == "similar"  ? AppendSimilar()
                            : shape == "search" ? AppendSearch()
@@ -138,10 +137,41 @@ class ResponseMerge {
     return Page::Finish(std::move(response_), request_["keepsPage"].boolean());
   }
 
-  // The first step of groups.
-  void MergeBest() {
+  // The first step of groups, and of every other response.
+  Status MergeHits() {
+    GANNET_ASSIGN_OR_RETURN(const PageMembers requested, PageMembers::FromJson(request_["window"]));
+    window_ = MergedWindow::Of(requested);
     WeighHalves();
-    MergeHits();
+    const uint64_t total_max = request_["totalMax"].integer(UINT64_MAX);
+    const uint64_t end = std::min(window_.end(), total_max);
+    // Totals of pages are exact if all values of the distinct attribute were sent.
+    const bool all = std::any_of(responses_.begin(), responses_.end(),
+                                 [](const ServerResponse& one) { return one.further.has_value(); });
+    Merged<ServerHits> merged;
+    for (size_t i = 0; i < responses_.size(); ++i) merged.Add(ServerHits(responses_[i].hits, i));
+    KeptHits kept(request_["distinctAcrossQueries"].boolean());
+    // Pages of a hybrid search count the duplicates on the first one.
+    const uint64_t counted =
+        request_["countsFirstPage"].boolean() && !all ? window_.limit : UINT64_MAX;
+    uint64_t refused = 0;
+    for (uint64_t position = 0; all || position < end;) {
+      const auto hit = merged.Next();
+      if (!hit) break;
+      if (!kept.Add(*hit->hit)) continue;
+      if (position >= window_.offset && position < end) page_.push_back(*hit);
+      if (position < counted) refused = kept.refused();
+      ++position;
+    }
+    uint64_t total = 0;
+    for (const ServerResponse& response : responses_) {
+      total += response.total;
+      if (!response.further) continue;
+      for (const FurtherHit& hit : *response.further) kept.AddValues(hit.position, hit.distinct);
+    }
+    if (counted == UINT64_MAX) refused = kept.refused();
+    total_ = total - std::min(total, refused);
+    total_max_ = total_max;
+    return Status::Ok();
   }
 
   std::string GroupValues() const {
@@ -155,30 +185,23 @@ class ResponseMerge {
 
   // The response with groups, of which `found` has the hits.
   Result<SearchResponse> WriteGroups(ResponseMerge& found) {
+    GANNET_ASSIGN_OR_RETURN(const GroupBy group, GroupBy::FromJson(request_["grouping"]));
     found.WeighHalves();
-    std::string& out = response_.text;
-    out += '{';
-    if (request_["indexUid"].is_string()) {
-      out += "\"indexUid\":";
-      out += request_["indexUid"].text();
-      out += ',';
-    }
-    out += "\"hits\":[";
+    BeginResponse();
     if (request_["query"].is_string()) AppendRequestMember("query", request_["query"], out_);
     response_.head.processing_time_ms = Slowest() + found.Slowest();
     AppendNumber("processingTimeMs", response_.head.processing_time_ms, out_);
     out_ += ",\"groups\":[";
     for (size_t i = 0; i < page_.size(); ++i) {
       if (i > 0) out_ += ',';
-      GANNET_RETURN_IF_ERROR(AppendGroup(page_[i], i, found));
+      GANNET_RETURN_IF_ERROR(AppendGroup(page_[i], i, group.hits, found));
     }
     out_ += ']';
     response_.head.total_hits = std::min(total_, total_max_);
     AppendNumber("totalGroups", *response_.head.total_hits, out_);
-    const json::Value& grouping = request_["grouping"];
-    AppendNumber("page", grouping["page"].integer(1), out_);
-    AppendNumber("limit", grouping["limit"].integer(20), out_);
-    (grouping["facetsPer"].string() == "group" ? *this : found).AppendFacets(out_);
+    AppendNumber("page", window_.requested.page, out_);
+    AppendNumber("limit", window_.requested.per_page, out_);
+    (group.facets_per_group ? *this : found).AppendFacets(out_);
     AppendRequestMember("remoteErrors", found.request_["remoteErrors"], out_);
     AppendDegraded(LacksVector(), out_);
     return response_.Write();
@@ -198,9 +221,10 @@ class ResponseMerge {
                        [](const ServerResponse& one) { return one.lacks_vector; });
   }
 
-  // best  its first hit, in the list of this object; the other hits are in `found`
-  Status AppendGroup(const ServerRankedHit& best, size_t number, const ResponseMerge& found) {
-    const uint64_t count = request_["grouping"]["hits"].integer(3);
+  // best   its first hit, in the list of this object; the other hits are in `found`
+  // count  of its hits that are shown, at most
+  Status AppendGroup(const ServerRankedHit& best, size_t number, uint64_t count,
+                     const ResponseMerge& found) {
     Merged<ServerHits> merged;
     uint64_t total = 0;
     for (size_t i = 0; i < found.responses_.size(); ++i) {
@@ -253,41 +277,8 @@ class ResponseMerge {
     }
   }
 
-  void MergeHits() {
-    window_ = MergedWindow::FromJson(request_["window"]);
-    const uint64_t total_max = request_["totalMax"].integer(UINT64_MAX);
-    const uint64_t end = std::min(window_.end(), total_max);
-    // Totals of pages are exact if all values of the distinct attribute were sent.
-    const bool all = std::any_of(responses_.begin(), responses_.end(),
-                                 [](const ServerResponse& one) { return one.further.has_value(); });
-    Merged<ServerHits> merged;
-    for (size_t i = 0; i < responses_.size(); ++i) merged.Add(ServerHits(responses_[i].hits, i));
-    KeptHits kept(request_["distinctAcrossQueries"].boolean());
-    // Pages of a hybrid search count the duplicates on the first one.
-    const uint64_t counted =
-        request_["countsFirstPage"].boolean() && !all ? window_.limit : UINT64_MAX;
-    uint64_t refused = 0;
-    for (uint64_t position = 0; all || position < end;) {
-      const auto hit = merged.Next();
-      if (!hit) break;
-      if (!kept.Add(*hit->hit)) continue;
-      if (position >= window_.offset && position < end) page_.push_back(*hit);
-      if (position < counted) refused = kept.refused();
-      ++position;
-    }
-    uint64_t total = 0;
-    for (const ServerResponse& response : responses_) {
-      total += response.total;
-      if (!response.further) continue;
-      for (const FurtherHit& hit : *response.further) kept.AddValues(hit.position, hit.distinct);
-    }
-    if (counted == UINT64_MAX) refused = kept.refused();
-    total_ = total - std::min(total, refused);
-    total_max_ = total_max;
-  }
-
   Status AppendFederated() {
-    GANNET_RETURN_IF_ERROR(AppendHits("{", true));
+    GANNET_RETURN_IF_ERROR(AppendHits(true));
     AppendNumber("processingTimeMs", Slowest(), out_);
     AppendTotal(window_.requested, UINT64_MAX);
     AppendSemanticHitCount();
@@ -303,13 +294,7 @@ class ResponseMerge {
   }
 
   Status AppendSearch() {
-    std::string start = "{";
-    if (request_["indexUid"].is_string()) {
-      start += "\"indexUid\":";
-      start += request_["indexUid"].text();
-      start += ',';
-    }
-    GANNET_RETURN_IF_ERROR(AppendHits(start, request_["showsOrigin"].boolean()));
+    GANNET_RETURN_IF_ERROR(AppendHits(request_["showsOrigin"].boolean()));
     AppendRequestMember("query", request_["query"], out_);
     AppendQueryVector();
     AppendNumber("processingTimeMs", Slowest(), out_);
@@ -337,15 +322,13 @@ class ResponseMerge {
     std::erase_if(page_, [&](const ServerRankedHit& one) {
       return is_target(one) || one.hit->key.global <= 0;
     });
-    PageMembers requested;
-    requested.offset = target["offset"].integer();
-    requested.limit = target["limit"].integer();
+    GANNET_ASSIGN_OR_RETURN(const PageMembers requested, PageMembers::FromJson(target));
     const bool embedded = target["hasEmbeddings"].boolean();
     const uint64_t begin = std::min<uint64_t>(requested.offset, page_.size());
     const uint64_t count = embedded ? std::min<uint64_t>(requested.limit, page_.size() - begin) : 0;
     page_ = {page_.begin() + static_cast<ptrdiff_t>(begin),
              page_.begin() + static_cast<ptrdiff_t>(begin + count)};
-    GANNET_RETURN_IF_ERROR(AppendHits("{", false));
+    GANNET_RETURN_IF_ERROR(AppendHits(false));
     AppendRequestMember("id", target["id"], out_);
     AppendNumber("processingTimeMs", Slowest(), out_);
     AppendTotal(requested, target["totalMax"].integer(UINT64_MAX));
@@ -357,11 +340,21 @@ class ResponseMerge {
     AppendPage(requested, *response_.head.total_hits, out_);
   }
 
-  // Appends the members before the hits, and the hits.
-  Status AppendHits(std::string_view start, bool shows_origin) {
+  // Writes the start of the response, up to the hits.
+  void BeginResponse() {
     std::string& out = response_.text;
-    out += start;
+    out = "{";
+    if (request_["indexUid"].is_string()) {
+      out += "\"indexUid\":";
+      out += request_["indexUid"].text();
+      out += ',';
+    }
     out += "\"hits\":[";
+  }
+
+  Status AppendHits(bool shows_origin) {
+    BeginResponse();
+    std::string& out = response_.text;
     for (const ServerRankedHit& ranked : page_) {
       const ServerHit& hit = *ranked.hit;
       response_.BeginHit();
@@ -538,7 +531,7 @@ Result<std::unique_ptr<MergedGroups>> MergedGroups::Of(std::string request,
   auto state = std::make_unique<State>(std::move(request), std::move(best));
   if (state->request["servers"].items().size() != state->responses.size())
     return Status::Internal("a response is missing");
-  state->merge.MergeBest();
+  GANNET_RETURN_IF_ERROR(state->merge.MergeHits());
   return std::unique_ptr<MergedGroups>(new MergedGroups(std::move(state)));
 }
 

@@ -1,12 +1,14 @@
 #include "search/federation/request.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace gannet::search {
 namespace {
 
-FederatedRequest::NetworkGroups NetworkGroupsFrom(const json::Value& object) {
-  FederatedRequest::NetworkGroups groups{GroupBy::FromJson(object), std::nullopt};
+Result<FederatedRequest::NetworkGroups> NetworkGroupsFrom(const json::Value& object) {
+  GANNET_ASSIGN_OR_RETURN(GroupBy by, GroupBy::FromJson(object));
+  FederatedRequest::NetworkGroups groups{std::move(by), std::nullopt};
   if (!object["values"].is_array()) return groups;
   groups.values.emplace();
   for (const json::Value& values : object["values"].items())
@@ -16,35 +18,23 @@ FederatedRequest::NetworkGroups NetworkGroupsFrom(const json::Value& object) {
 
 }  // namespace
 
-MergedWindow MergedWindow::FromJson(const json::Value& federation) {
-  MergedWindow window;
-  const json::Value &page = federation["page"], &per_page = federation["hitsPerPage"];
-  PageMembers& requested = window.requested;
-  requested.numbered = !page.is_null() || !per_page.is_null();
-  if (!requested.numbered) {
-    requested.offset = window.offset = federation["offset"].integer(requested.offset);
-    requested.limit = window.limit = federation["limit"].integer(requested.limit);
-    return window;
-  }
-  requested.page = page.integer(requested.page);
-  requested.per_page = per_page.integer(requested.per_page);
-  window.limit = requested.page == 0 ? 0 : requested.per_page;
-  const uint64_t before = requested.page == 0 ? 0 : requested.page - 1;
-  // Pages far after the end must not overflow.
-  window.offset = requested.per_page != 0 && before > UINT64_MAX / requested.per_page
-                      ? UINT64_MAX
-                      : before * requested.per_page;
-  return window;
+MergedWindow MergedWindow::Of(const PageMembers& requested) {
+  const bool none = requested.numbered && requested.page == 0;
+  return {requested.Positions(UINT64_MAX).begin, none ? 0 : requested.size(), requested};
 }
 
-FederatedRequest FederatedRequest::FromJson(const json::Value& object) {
+Result<FederatedRequest> FederatedRequest::FromJson(const json::Value& object) {
   FederatedRequest request;
   const json::Value& federation = object["federation"];
-  request.window = MergedWindow::FromJson(federation);
+  GANNET_ASSIGN_OR_RETURN(const PageMembers page, PageMembers::FromJson(federation));
+  request.window = MergedWindow::Of(page);
   if (federation["distinct"].is_string()) request.distinct = federation["distinct"].string();
-  if (federation["groupBy"].is_object()) request.group = GroupBy::FromJson(federation["groupBy"]);
-  if (federation["networkGroups"].is_object())
-    request.network_groups = NetworkGroupsFrom(federation["networkGroups"]);
+  if (const json::Value& group = federation["groupBy"]; group.is_object()) {
+    GANNET_ASSIGN_OR_RETURN(request.group, GroupBy::FromJson(group));
+  }
+  if (const json::Value& groups = federation["networkGroups"]; groups.is_object()) {
+    GANNET_ASSIGN_OR_RETURN(request.network_groups, NetworkGroupsFrom(groups));
+  }
   for (const auto& [uid, list] : federation["facetsByIndex"].members())
     request.facets_by_index.push_back({uid, list.Strings()});
   const json::Value& merge = federation["mergeFacets"];
@@ -55,17 +45,19 @@ FederatedRequest FederatedRequest::FromJson(const json::Value& object) {
   }
   for (const json::Value& query : object["queries"].items()) {
     const json::Value& options = query["federationOptions"];
-    request.queries.push_back({query["indexUid"].string(), options["weight"].number(1),
+    GANNET_RETURN_IF_ERROR(RequireMembers(options, "federationOptions.", {"weight"}));
+    GANNET_ASSIGN_OR_RETURN(SearchRequest search, SearchRequest::FromJson(query));
+    request.queries.push_back({query["indexUid"].string(), options["weight"].number(),
                                options["queryPosition"].integer(request.queries.size()),
-                               SearchRequest::FromJson(query)});
+                               std::move(search)});
   }
   request.other_indexes = object["otherIndexes"].Strings().value_or(std::vector<std::string>());
   const json::Value& first_page = object["firstPage"];
   if (!first_page.is_null()) request.first_page = first_page.integer();
-  request.merged_here = object["mergedHere"].boolean(false);
-  request.for_merging = request.merged_here || object["forMerging"].boolean(false);
+  if (const json::Value& merged = object["merged"]; merged.is_string())
+    request.merged = merged.string() == "here" ? Merged::kHere : Merged::kElsewhere;
   request.response_bytes_max = object["responseBytesMax"].integer(UINT64_MAX);
-  request.keeps_page = request.merged_here || object["keepsPage"].boolean();
+  request.keeps_page = request.merged_here() || object["keepsPage"].boolean();
   if (object["requestUid"].is_string()) request.request_uid = object["requestUid"].string();
   if (object["metadata"].is_array()) request.metadata = object["metadata"].text();
   return request;

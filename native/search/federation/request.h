@@ -8,27 +8,26 @@
 #include <vector>
 
 #include "base/json_value.h"
-#include "search/response.h"
 #include "search/request.h"
 
 namespace gannet::search {
 
 // The part of the merged list that is wanted.
 struct MergedWindow {
-  static MergedWindow FromJson(const json::Value& federation);
+  static MergedWindow Of(const PageMembers& requested);
 
   uint64_t end() const { return limit > UINT64_MAX - offset ? UINT64_MAX : offset + limit; }
   bool Has(uint64_t position) const { return position >= offset && position < end(); }
 
-  uint64_t offset = 0, limit = 20;
+  uint64_t offset = 0, limit = 0;
   PageMembers requested;  // as in the request
 };
 
-// JSON of EngineFederatedRequest (src/search/plan.ts), defaults applied.
+// JSON of EngineFederatedRequest (src/search/plan.ts).
 struct FederatedRequest {
   struct Query {
     std::string uid;  // uid of its index
-    double weight = 1;
+    double weight = 0;
     uint64_t position = 0;  // as reported
     SearchRequest search;
   };
@@ -47,12 +46,23 @@ struct FederatedRequest {
     std::optional<std::vector<std::vector<std::string>>> values;
   };
 
-  // REQUIRES: the text that the tree was read from lives as long as the request.
-  static FederatedRequest FromJson(const json::Value& object);
+  // Where the response is merged with those of other servers.
+  enum class Merged : uint8_t {
+    kNowhere,
+    kElsewhere,
+    kHere,  // by this process: see Page::sources
+  };
+
+  // REQUIRES: the text that the tree was read from lives as long as the request. Internal: the
+  // object is incomplete.
+  static Result<FederatedRequest> FromJson(const json::Value& object);
 
   // Whether all values of the distinct attribute are sent, so that totals of pages are exact over
   // several servers.
-  bool counts_values() const { return for_merging && window.requested.numbered; }
+  bool counts_values() const { return for_merging() && window.requested.numbered; }
+
+  bool for_merging() const { return merged != Merged::kNowhere; }
+  bool merged_here() const { return merged == Merged::kHere; }
 
   bool has_hybrid() const;
   // The number of hits of the merged list whose duplicates lower the total.
@@ -68,10 +78,9 @@ struct FederatedRequest {
   std::optional<MergeFacets> merge_facets;
   // The first page of the request that another server sends a part of. nullopt: as `window`.
   std::optional<uint64_t> first_page;
-  bool for_merging = false;  // the response will be merged with those of other servers
+  Merged merged = Merged::kNowhere;
   uint64_t response_bytes_max = UINT64_MAX;
-  bool keeps_page = false;   // see SearchResponse
-  bool merged_here = false;  // `for_merging` by this process: see Page::sources
+  bool keeps_page = false;  // see SearchResponse
   std::optional<std::string> request_uid;
   std::string_view metadata;  // JSON; empty: none
 };

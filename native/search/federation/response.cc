@@ -47,7 +47,7 @@ Status AppendPageHits(const FederatedRequest& request, const Federation& federat
     group.clear();
     if (request.network_groups)
       GANNET_RETURN_IF_ERROR(AppendGroup(request, federation, hit, group));
-    GANNET_RETURN_IF_ERROR(AppendSource(query, hit, request.for_merging, group, source));
+    GANNET_RETURN_IF_ERROR(AppendSource(query, hit, request.for_merging(), group, source));
     GANNET_RETURN_IF_ERROR(AppendHit(request, hit, source, *writer, page));
   }
   return Status::Ok();
@@ -115,10 +115,10 @@ Status AppendSource(const FederatedQuery& query, const RankedHit& hit, bool for_
 
 Status AppendHit(const FederatedRequest& request, const RankedHit& hit, const std::string& source,
                  HitWriter& writer, Page& page) {
-  const std::string_view written = request.merged_here ? kSourceLeftOut : source;
+  const std::string_view written = request.merged_here() ? kSourceLeftOut : source;
   page.BeginHit();
   GANNET_RETURN_IF_ERROR(writer.Append({hit.hit, hit.pin}, written, page.text));
-  if (request.merged_here) page.sources.push_back(source.substr(kSourceName.size()));
+  if (request.merged_here()) page.sources.push_back(source.substr(kSourceName.size()));
   return page.EndHit(hit.query);
 }
 

@@ -66,7 +66,7 @@ struct ServerResponse {
   static Result<ServerResponse> Read(std::string_view body);
 
   // The response of this server, whose hits are taken as they are.
-  // page  of a federated search that is `mergedHere`
+  // page  of a federated search that is merged here
   static Result<ServerResponse> Of(Page page);
 
   std::vector<ServerHit> hits;

@@ -37,7 +37,7 @@ namespace gannet::search {
 struct RankOptions {
   MatchingStrategy strategy = MatchingStrategy::kLast;
   uint64_t offset = 0;      // hits before it are counted but not kept
-  uint64_t end = 20;        // number of hits wanted, including those before the offset
+  uint64_t end = 0;         // number of hits wanted, including those before the offset
   bool exhaustive = false;  // rank every document, so that totals are exact
   bool details = false;     // compute scores: every bucket is passed through all rules
   std::optional<double> threshold;

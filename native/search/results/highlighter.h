@@ -66,8 +66,8 @@ struct MatchTerms {
 struct HighlightOptions {
   std::optional<std::vector<std::string>> highlight;  // names, or "*"
   std::optional<std::vector<std::string>> crop;       // "name", "name:words", "*", "*:words"
-  uint32_t crop_length = 10;                          // in words; 0: text is not cropped
-  std::string crop_marker = "…", pre_tag = "<em>", post_tag = "</em>";
+  uint32_t crop_length = 0;                           // in words; 0: text is not cropped
+  std::string crop_marker, pre_tag, post_tag;
   bool matches_position = false;
   // Limit of the response: bytes after it are not written, and the owner refuses the response.
   uint64_t bytes_max = UINT64_MAX;

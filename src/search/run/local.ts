@@ -28,6 +28,7 @@ import {
   planFederated,
   planSearch,
   planSimilar,
+  type Merged,
   type QueryVector,
   type SearchMetadata,
   withEngineText,
@@ -46,9 +47,7 @@ export interface RunOptions {
   /**
    * Hits of a federated search, or values of a facet, will be merged with those of other servers.
    */
-  forMerging?: boolean;
-  /** They are merged by this server: the response is a page. */
-  mergedHere?: boolean;
+  merged?: Merged | undefined;
   /** The hits of the first page, where the window begins there but spans several pages. */
   firstPage?: number | undefined;
   /** Responses are changed before they are written. */
@@ -244,12 +243,12 @@ export class LocalSearch {
     uid: string,
     params: FacetSearchRequest,
     caller: SearchCaller,
-    { forMerging }: RunOptions = {},
+    { merged }: RunOptions = {},
   ): Promise<EngineResult> {
     caller.stages?.begin('permit');
     return this.#queue.run((permit) => {
       caller.stages?.begin('request');
-      const more = { responseBytesMax: this.#limits.responseBytes, forMerging };
+      const more = { responseBytesMax: this.#limits.responseBytes, merged };
       const find = (): SearchedIndex => this.#entry(uid);
       const ask = (vector?: QueryVector): Promise<EngineResult> => {
         const request = planFacetSearch(params, this.#features(), more, vector);
@@ -431,7 +430,7 @@ export class LocalSearch {
     queries: readonly MultiSearchQuery[],
     federation: Federation,
     caller: SearchCaller,
-    { forMerging, mergedHere, firstPage, keepsPage }: RunOptions,
+    { merged, firstPage, keepsPage }: RunOptions,
   ): Promise<SearchResponse> {
     caller.stages?.begin('request');
     const vectors = await this.#vectorsOf(permit, queries, caller);
@@ -451,8 +450,7 @@ export class LocalSearch {
       otherIndexes,
       metadata,
       keepsPage,
-      forMerging,
-      mergedHere,
+      merged,
       firstPage,
     };
     const request = planFederated(federation, queries, this.#features(), more, vectors);

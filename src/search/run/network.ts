@@ -130,7 +130,7 @@ export class NetworkSearch {
         fanOut.isMember
           ? () =>
               this.#search
-                .facetSearch(uid, request, caller, { forMerging: true })
+                .facetSearch(uid, request, caller, { merged: 'here' })
                 .then(({ bytes }) => merger.readFacetHits(bytes))
                 .finally(() => caller.stages?.begin('network'))
           : null,
@@ -253,7 +253,7 @@ export class NetworkSearch {
     return this.#scored(positioned, federation, caller, {
       ...options,
       firstPage,
-      forMerging: true,
+      merged: 'elsewhere',
     });
   }
 
@@ -482,7 +482,7 @@ export class NetworkSearch {
         here.length === 0
           ? null
           : () =>
-              this.#scored(here, inner, caller, { firstPage, mergedHere: true })
+              this.#scored(here, inner, caller, { firstPage, merged: 'here' })
                 .then(({ page }) => page!.forMerging())
                 .finally(() => caller.stages?.begin('network')),
         questions,

@@ -16,6 +16,7 @@
 #include "bitmap/random_docids.h"
 #include "index/evaluate_filter.h"
 #include "indexing/job.h"
+#include "search/complete_request.h"
 #include "search/execute.h"
 #include "search/federation/merge_responses.h"
 #include "search/page.h"
@@ -97,7 +98,8 @@ class Fixture {
                                        const std::vector<Query>& queries, const std::string& more,
                                        const std::vector<size_t>& others = {}) const {
     std::vector<index::Index*> indexes;
-    std::string request = "{\"federation\":{" + federation + "},\"queries\":[";
+    std::string request =
+        "{\"federation\":" + Complete(federation, kPageMembers) + ",\"queries\":[";
     for (const Query& query : queries) {
       if (!indexes.empty()) request += ',';
       indexes.push_back(**indexes_[query.index]);
@@ -118,7 +120,7 @@ class Fixture {
 
   ParsedResponse Search(const Query& query, const std::string& more) const {
     const std::string request =
-        "{" + query.parameters + (query.parameters.empty() ? "" : ",") + more + "}";
+        Complete(query.parameters + (query.parameters.empty() ? "" : ",") + more);
     auto body = ExecuteSearch(***indexes_[query.index], request, MonotonicMicroseconds());
     EXPECT_TRUE(body.ok()) << request << body.status().message();
     ParsedResponse response{body.ok() ? body->body : "{}", {}};
@@ -496,10 +498,12 @@ TEST_F(FederatedSearchOfBooks, ReturnsPagesFarAfterTheEnd) {
                                         {{0, ""}, {1, ""}});
   EXPECT_TRUE(BodyOf(offset)["hits"].items().empty());
   EXPECT_EQ(BodyOf(offset)["estimatedTotalHits"].integer(), 3u);
-  const json::Value zero = BodyOf(fixture_.Federate("\"page\":0", {{0, ""}}));
+  const json::Value zero = BodyOf(fixture_.Federate("\"page\":0,\"hitsPerPage\":20", {{0, ""}}));
   EXPECT_TRUE(zero["hits"].items().empty());
   EXPECT_EQ(zero["totalHits"].integer(), 2u);
-  EXPECT_EQ(BodyOf(fixture_.Federate("\"hitsPerPage\":0", {{0, ""}}))["totalPages"].integer(9), 0u);
+  EXPECT_EQ(
+      BodyOf(fixture_.Federate("\"page\":1,\"hitsPerPage\":0", {{0, ""}}))["totalPages"].integer(9),
+      0u);
 }
 
 TEST_F(FederatedSearchOfBooks, FormatsHitsLikeTheQueryThatFoundThem) {
@@ -533,7 +537,7 @@ TEST_F(FederatedSearchOfBooks, RunsMoreQueriesThanThreads) {
 
 // 64-bit FNV-1a of texts whose hashes are published.
 constexpr const char* kHashOfA = "\"af63dc4c8601ec8c\"";
-constexpr const char* kForMerging = R"(,"forMerging":true)";
+constexpr const char* kForMerging = R"(,"merged":"elsewhere")";
 
 TEST(FederatedSearchForMerging, SendsComparisonKeysEvenIfNotDisplayed) {
   Fixture fixture;
@@ -631,7 +635,7 @@ TEST(FederatedSearchForMerging, IsMergedHereAsByAnotherServer) {
     const std::string more = R"(,"metadata":[{"queryUid":"u"}])";
     for (const std::string shape : {"federated", "search"}) {
       const auto sent = fixture.FederateWhole(federation, queries, kForMerging + more);
-      const auto here = fixture.FederateWhole(federation, queries, R"(,"mergedHere":true)" + more);
+      const auto here = fixture.FederateWhole(federation, queries, R"(,"merged":"here")" + more);
       ASSERT_TRUE(sent.ok());
       ASSERT_TRUE(here.ok());
       EXPECT_EQ(here->body, "");
@@ -673,7 +677,7 @@ TEST(FacetSearchForMerging, SendsMoreValuesThanShownInTheOrderByCount) {
       R"([{"id":1,"tags":["a","b"]},{"id":2,"tags":["b"]},{"id":3,"tags":["c"]}])",
       R"("filterableAttributes":["tags"],"faceting":{"maxValuesPerFacet":1,"sortFacetValuesBy":{"tags":"count"}})");
   EXPECT_EQ(fixture.FacetSearch(R"("facetName":"tags")").size(), 1u);
-  EXPECT_EQ(fixture.FacetSearch(R"("facetName":"tags","forMerging":true)").size(), 3u);
+  EXPECT_EQ(fixture.FacetSearch(R"("facetName":"tags","merged":"elsewhere")").size(), 3u);
 }
 
 TEST(FederatedSearchOfNothing, IsAnEmptyPage) {

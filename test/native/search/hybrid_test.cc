@@ -242,10 +242,10 @@ TEST(HalvesOf, AreSeparateSearches) {
   EXPECT_TRUE(halves.semantic.facets.empty());
   EXPECT_TRUE(halves.words.half && halves.semantic.half);
 
-  request.page = 2;
+  request.page = PageMembers::Numbered(2, 20);
   const HybridHalves paged = HalvesOf(request, settings);
   EXPECT_TRUE(paged.words.exhaustive && paged.semantic.exhaustive);
-  EXPECT_FALSE(paged.words.paged() || paged.semantic.paged());
+  EXPECT_FALSE(paged.words.page.numbered || paged.semantic.page.numbered);
 }
 
 }  // namespace

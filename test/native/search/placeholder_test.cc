@@ -46,11 +46,10 @@ class NaiveSearch {
       all.push_back(document);
       result_.candidates.insert(docid);
     }
-    uint64_t offset = std::min(request_.offset, total_max_),
-             end = std::min(total_max_, offset + request_.limit);
-    if (request_.paged()) {
-      const uint64_t per_page = request_.hits_per_page.value_or(20),
-                     page = request_.page.value_or(1);
+    uint64_t offset = std::min(request_.page.offset, total_max_),
+             end = std::min(total_max_, offset + request_.page.limit);
+    if (request_.page.numbered) {
+      const uint64_t per_page = request_.page.per_page, page = request_.page.page;
       offset = std::min(total_max_, page == 0 ? 0 : (page - 1) * per_page);
       end = page == 0 ? offset : std::min(total_max_, offset + per_page);
     }
@@ -65,7 +64,7 @@ class NaiveSearch {
   bool Full() const { return seen_ >= end_; }
   // With pages, totals are those of all documents after distinct in their order, also after the
   // page.
-  bool Over() const { return Full() && !(request_.paged() && distinct_); }
+  bool Over() const { return Full() && !(request_.page.numbered && distinct_); }
 
   void Split(const std::vector<const NaiveDocument*>& documents, size_t criterion) {
     if (criterion < criteria_.size()) {
@@ -163,10 +162,10 @@ TEST(PlaceholderOracle, SortsMakesDistinctAndPagesLikeAWalkOverTheDocuments) {
                                direction());
       }
       if (random.Below(4) == 0) request.distinct = field();
-      request.offset = random.Below(3) == 0 ? random.Below(40) : 0;
-      request.limit = random.Below(4) == 0 ? random.Below(200) : random.Below(6);
-      if (random.Below(3) == 0) request.page = random.Below(5);
-      if (random.Below(3) == 0) request.hits_per_page = random.Below(8);
+      request.page.offset = random.Below(3) == 0 ? random.Below(40) : 0;
+      request.page.limit = random.Below(4) == 0 ? random.Below(200) : random.Below(6);
+      if (random.Below(2) == 0)
+        request.page = PageMembers::Numbered(random.Below(5), random.Below(20));
       if (random.Below(2) == 0) request.facets = {"*"};
       request.needs_candidates = !request.facets.empty();
 

@@ -5,30 +5,59 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "search/complete_request.h"
 
 namespace gannet::search {
 namespace {
 
 SearchRequest Parse(std::string_view text) {
-  return SearchRequest::FromJson(json::Value::Parse(text));
+  auto request = SearchRequest::FromJson(json::Value::Parse(text));
+  EXPECT_TRUE(request.ok()) << text << request.status().message();
+  return request.ok() ? std::move(*request) : SearchRequest();
 }
 
-TEST(SearchRequest, AbsentAndNullParametersHaveTheirDefaults) {
+// Why a request, or its page, is refused.
+std::string FaultOf(std::string_view text) {
+  const json::Value object = json::Value::Parse(text);
+  const auto request = SearchRequest::FromJson(object);
+  if (!request.ok()) return request.status().message();
+  const auto page = PageMembers::FromJson(object);
+  return page.ok() ? "" : page.status().message();
+}
+
+TEST(SearchRequest, IsRefusedWithoutItsDefaults) {
+  const std::pair<std::string, const char*> cases[] = {
+      {R"("q":"a")", "offset"},
+      {R"("limit":20)", "offset"},
+      {R"("offset":0,"limit":null)", "limit"},
+      {R"("page":2)", "hitsPerPage"},
+      {R"("hitsPerPage":2)", "page"},
+      {R"("hybrid":{"embedder":"e"})", "hybrid.semanticRatio"},
+      {R"("groupBy":{"attribute":"a"})", "groupBy.hits"},
+      {R"("groupBy":{"attribute":"a","hits":3,"page":1})", "groupBy.limit"},
+      {R"("attributesToHighlight":["*"],"highlightPreTag":"")", "highlightPostTag"},
+      {R"("attributesToCrop":[],"cropMarker":"")", "cropLength"},
+  };
+  for (const auto& [members, name] : cases)
+    EXPECT_EQ(FaultOf("{" + members + "}"), "the request lacks `" + std::string(name) + "`");
+  EXPECT_EQ(FaultOf("{" + kPageMembers + "}"), "");
+  EXPECT_EQ(FaultOf(Complete(R"("attributesToHighlight":["*"],"attributesToCrop":["*"])")), "");
+}
+
+TEST(SearchRequest, AbsentAndNullParametersAreEmpty) {
   for (const char* text :
        {"{}", R"({"q":null,"limit":null,"page":null,"facets":null,"hybrid":null,"filter":null})"}) {
     const SearchRequest request = Parse(text);
     EXPECT_EQ(request.q, "");
-    EXPECT_EQ(request.offset, 0u);
-    EXPECT_EQ(request.limit, 20u);
-    EXPECT_FALSE(request.paged());
+    EXPECT_FALSE(request.page.numbered);
     EXPECT_EQ(request.kind(), SearchKind::kWords);
     EXPECT_TRUE(request.filter.empty());
     EXPECT_TRUE(request.facets.empty());
     EXPECT_FALSE(request.attributes_to_retrieve.has_value());
     EXPECT_EQ(request.strategy, std::nullopt);
-    EXPECT_EQ(request.format.crop_length, 10u);
-    EXPECT_EQ(request.format.crop_marker, "…");
     EXPECT_EQ(request.response_bytes_max, UINT64_MAX);
     EXPECT_TRUE(request.needs_candidates);
   }
@@ -36,7 +65,7 @@ TEST(SearchRequest, AbsentAndNullParametersHaveTheirDefaults) {
 
 TEST(SearchRequest, ReadsAllMembers) {
   const SearchRequest request = Parse(
-      R"({"q":"red sea","segmentation":[0,4],"offset":3,"limit":5,"sort":["year:asc"],"distinct":"id",
+      R"({"q":"red sea","segmentation":[0,4],"sort":["year:asc"],"distinct":"id",
           "facets":["*"],"attributesToRetrieve":["title"],"attributesToSearchOn":["title"],
           "attributesToHighlight":["*"],"attributesToCrop":["text:5"],"cropLength":7,"cropMarker":"..",
           "highlightPreTag":"<b>","highlightPostTag":"</b>","showMatchesPosition":true,
@@ -45,8 +74,6 @@ TEST(SearchRequest, ReadsAllMembers) {
           "locales":["eng"],"responseBytesMax":1000})");
   EXPECT_EQ(request.q, "red sea");
   EXPECT_EQ(request.word_starts, (std::vector<uint32_t>{0, 4}));
-  EXPECT_EQ(request.offset, 3u);
-  EXPECT_EQ(request.limit, 5u);
   EXPECT_EQ(request.sort, (std::vector<std::string>{"year:asc"}));
   EXPECT_EQ(request.distinct, "id");
   EXPECT_EQ(request.facets, (std::vector<std::string>{"*"}));
@@ -86,8 +113,7 @@ TEST(SearchRequest, ReadsVectorsFromBase64) {
   EXPECT_EQ(Parse(R"({"vector":""})").vector->size(), 0u);
   EXPECT_EQ(Parse(R"({"hybrid":{"embedder":"e","semanticRatio":1}})").kind(),
             SearchKind::kSemantic);
-  const SearchRequest half = Parse(R"({"hybrid":{"embedder":"e"}})");
-  EXPECT_EQ(half.hybrid->ratio, 0.5);
+  const SearchRequest half = Parse(R"({"hybrid":{"embedder":"e","semanticRatio":0.5}})");
   EXPECT_FALSE(half.hybrid->min_score.has_value());
   EXPECT_FALSE(half.hybrid->fusion.has_value());
 }
@@ -96,7 +122,7 @@ TEST(SearchRequest, FusesByRankIfTheStrategyIsNatural) {
   index::Settings words, natural;
   natural.default_matching_strategy = MatchingStrategy::kNatural;
   const auto fusion = [&](const std::string& more, const std::string& strategy, bool by_default) {
-    return Parse(R"({"hybrid":{"embedder":"e")" + more + "}" + strategy + "}")
+    return Parse(R"({"hybrid":{"embedder":"e","semanticRatio":0.5)" + more + "}" + strategy + "}")
         .FusionOf(by_default ? natural : words);
   };
   const std::string all = R"(,"matchingStrategy":"all")";
@@ -118,29 +144,31 @@ TEST(SearchRequest, ReadsPinsInTheirOrder) {
   EXPECT_EQ(request.pins[1].id, "a");
 }
 
-TEST(SearchRequest, ShowsAPageOfTheHitsThatCanBeReached) {
+TEST(PageMembers, ArePositionsOfTheHitsThatCanBeReached) {
   struct Case {
     const char* request;
     uint64_t begin, end;
   };
   constexpr uint64_t kTotalMax = 1000;
   for (const Case& one : {
-           Case{"{}", 0, 20},
+           Case{R"({"offset":0,"limit":20})", 0, 20},
            Case{R"({"offset":5,"limit":10})", 5, 15},
-           Case{R"({"limit":0})", 0, 0},
+           Case{R"({"offset":0,"limit":0})", 0, 0},
            Case{R"({"offset":995,"limit":10})", 995, 1000},
-           Case{R"({"offset":5000})", 1000, 1000},
-           Case{R"({"limit":18446744073709551615})", 0, 1000},
-           Case{R"({"page":1})", 0, 20},
+           Case{R"({"offset":5000,"limit":20})", 1000, 1000},
+           Case{R"({"offset":0,"limit":18446744073709551615})", 0, 1000},
+           Case{R"({"page":1,"hitsPerPage":20})", 0, 20},
            Case{R"({"page":3,"hitsPerPage":7})", 14, 21},
-           Case{R"({"hitsPerPage":7})", 0, 7},
-           Case{R"({"page":0})", 0, 0},
+           Case{R"({"page":1,"hitsPerPage":7})", 0, 7},
+           Case{R"({"page":0,"hitsPerPage":20})", 0, 0},
            Case{R"({"page":2,"hitsPerPage":0})", 0, 0},
            Case{R"({"page":50,"hitsPerPage":21})", 1000, 1000},
            Case{R"({"page":48,"hitsPerPage":21})", 987, 1000},
            Case{R"({"page":9007199254740992,"hitsPerPage":9007199254740992})", 1000, 1000},
        }) {
-    const Window window = Parse(one.request).PageWindow(kTotalMax);
+    const auto page = PageMembers::FromJson(json::Value::Parse(one.request));
+    ASSERT_TRUE(page.ok()) << one.request;
+    const Window window = page->Positions(kTotalMax);
     EXPECT_EQ(window.begin, one.begin) << one.request;
     EXPECT_EQ(window.end, one.end) << one.request;
   }

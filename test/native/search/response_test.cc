@@ -14,7 +14,7 @@ std::string PageText(const PageMembers& page, uint64_t total) {
 }
 
 TEST(AppendPage, HasLimitAndOffsetOrTheNumberOfThePage) {
-  EXPECT_EQ(PageText({.limit = 5, .offset = 2}, 9),
+  EXPECT_EQ(PageText({.offset = 2, .limit = 5}, 9),
             R"(,"limit":5,"offset":2,"estimatedTotalHits":9)");
   EXPECT_EQ(PageText({.numbered = true, .page = 3, .per_page = 4}, 9),
             R"(,"hitsPerPage":4,"page":3,"totalPages":3,"totalHits":9)");
@@ -22,17 +22,6 @@ TEST(AppendPage, HasLimitAndOffsetOrTheNumberOfThePage) {
             R"(,"hitsPerPage":3,"page":1,"totalPages":3,"totalHits":9)");
   EXPECT_EQ(PageText({.numbered = true, .page = 1, .per_page = 0}, 9),
             R"(,"hitsPerPage":0,"page":1,"totalPages":0,"totalHits":9)");
-}
-
-TEST(PageOf, IsThePageOfTheRequest) {
-  SearchRequest request;
-  request.limit = 7;
-  EXPECT_FALSE(PageOf(request).numbered);
-  EXPECT_EQ(PageOf(request).limit, 7u);
-  request.page = 2;
-  EXPECT_TRUE(PageOf(request).numbered);
-  EXPECT_EQ(PageOf(request).page, 2u);
-  EXPECT_EQ(PageOf(request).per_page, 20u);
 }
 
 TEST(CheckResponseSize, RefusesLargerResponses) {

@@ -17,6 +17,7 @@
 #include "base/sanitizers.h"
 #include "base/stop_point.h"
 #include "index/indexed_documents.h"
+#include "search/complete_request.h"
 #include "search/documents.h"
 #include "search/execute.h"
 #include "search/federate.h"
@@ -148,9 +149,8 @@ class StoppingTest : public testing::Test {
   }
 
   void Search(const std::string& name, const std::string& members) {
-    Add("search: " + name, [=, this] {
-      return BodyOf(ExecuteSearch(index_.index(), "{" + members + "}", Caller(0)));
-    });
+    Add("search: " + name,
+        [=, this] { return BodyOf(ExecuteSearch(index_.index(), Complete(members), Caller(0))); });
   }
   void FacetSearch(const std::string& name, const std::string& members) {
     Add("facet search: " + name, [=, this] {
@@ -161,8 +161,7 @@ class StoppingTest : public testing::Test {
   }
   void Listed(const std::string& name, const std::string& members) {
     Add("listing: " + name, [=, this]() -> Result<std::string> {
-      GANNET_ASSIGN_OR_RETURN(const auto listing,
-                              Listing::Open(index_.index(), "{" + members + "}"));
+      GANNET_ASSIGN_OR_RETURN(const auto listing, Listing::Open(index_.index(), Complete(members)));
       std::string out;
       GANNET_RETURN_IF_ERROR(listing->Next(UINT64_MAX, out).status());
       return out;
@@ -180,7 +179,8 @@ class StoppingTest : public testing::Test {
     Listed("filter " + name, members);
     Add("similar: filter " + name, [=, this]() -> Result<std::string> {
       const std::string text = "{" + members + "}";
-      SearchRequest request = SearchRequest::FromJson(json::Value::Parse(text));
+      SearchRequest request = *SearchRequest::FromJson(json::Value::Parse(text));
+      request.page.limit = 20;
       request.hybrid = Hybrid{"e", 1, std::nullopt};
       const auto snapshot = index_.snapshot();
       const Deadline deadline = DeadlineOf(*snapshot, request);
@@ -195,7 +195,7 @@ class StoppingTest : public testing::Test {
       return BodyOf(ExecuteFederatedSearch(
           indexes,
           R"({"requestUid":"r","federation":{"limit":20,"offset":0},"responseBytesMax":128000000,"otherIndexes":[],)"
-          R"("queries":[{"indexUid":"a",)" +
+          R"("queries":[{"indexUid":"a","federationOptions":{"weight":1},)" +
               members + "}]}",
           Caller(0)));
     });
@@ -305,7 +305,10 @@ class StoppingTest : public testing::Test {
       constexpr size_t kQueries = 10;
       std::string queries;
       for (size_t i = 0; i < kQueries; ++i)
-        queries += (i > 0 ? "," : "") + std::string(R"({"indexUid":"a","q":"a","distinct":"n"})");
+        queries +=
+            (i > 0 ? "," : "") +
+            std::string(
+                R"({"indexUid":"a","q":"a","distinct":"n","federationOptions":{"weight":1}})");
       const std::vector<index::Index*> indexes(kQueries, &index_.index());
       return BodyOf(ExecuteFederatedSearch(
           indexes,

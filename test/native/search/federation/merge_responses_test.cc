@@ -74,7 +74,7 @@ std::vector<int> IdsOf(const std::string& body) {
 
 // Checks which of two hits of different servers comes first, with both orders of the servers.
 int FirstOf(const std::string& a, const std::string& b) {
-  const std::string request = RequestOf(2, R"("window":{"limit":2})");
+  const std::string request = RequestOf(2, R"("window":{"offset":0,"limit":2})");
   const int first =
       IdsOf(MergedBody(request, {BodyOf({HitText(1, a)}, 1), BodyOf({HitText(2, b)}, 1)}))[0];
   const int second =
@@ -121,7 +121,7 @@ TEST(MergeResponses, PutsTheEarlierQueryFirstIfHitsAreEqual) {
   std::string later = HitText(1, "[]");
   const std::string position = "\"queriesPosition\":0";
   later.replace(later.find(position), position.size(), "\"queriesPosition\":1");
-  const std::string request = RequestOf(2, R"("window":{"limit":2})");
+  const std::string request = RequestOf(2, R"("window":{"offset":0,"limit":2})");
   EXPECT_EQ(IdsOf(MergedBody(request, {BodyOf({later}, 1), BodyOf({HitText(2, "[]")}, 1)})),
             (std::vector<int>{2, 1}));
 }
@@ -130,7 +130,7 @@ TEST(MergeResponses, LetsTheScoreDecideIfPartsCannotBeCompared) {
   std::string greater = HitText(1, "[" + ScoreText("0.9") + "]");
   const std::string score = "\"weightedRankingScore\":0.5";
   greater.replace(greater.find(score), score.size(), "\"weightedRankingScore\":0.9");
-  const std::string request = RequestOf(2, R"("window":{"limit":2})");
+  const std::string request = RequestOf(2, R"("window":{"offset":0,"limit":2})");
   EXPECT_EQ(IdsOf(MergedBody(request, {BodyOf({HitText(2, "[" + SortText("1") + "]")}, 1),
                                        BodyOf({greater}, 1)})),
             (std::vector<int>{1, 2}));
@@ -231,9 +231,11 @@ TEST(MergeResponses, CopiesHitsAndReducesTheirSource) {
       return whole.replace(whole.find('@'), 1, text);
     };
     const std::string body = BodyOf({with(source)}, 1);
-    const std::string given = MergedBody(RequestOf(1, R"("window":{"limit":5})"), {body});
+    const std::string given =
+        MergedBody(RequestOf(1, R"("window":{"offset":0,"limit":5})"), {body});
     EXPECT_TRUE(given.starts_with("{\"hits\":[" + with(shown) + "],")) << given;
-    const std::string bare = MergedBody(RequestOf(1, R"("shape":"search","window":{})"), {body});
+    const std::string bare =
+        MergedBody(RequestOf(1, R"("shape":"search","window":{"offset":0,"limit":20})"), {body});
     EXPECT_TRUE(bare.starts_with("{\"hits\":[" + without + "],")) << bare;
   }
 }
@@ -247,7 +249,7 @@ TEST(MergeResponses, WritesAFederatedBody) {
       "facetsByIndex":{"a":{"distribution":{"n":{"1":2,"x":1}},"stats":{"n":{"min":0,"max":1}}}})");
   std::string body = MergedBody(
       R"({"servers":[{"name":"me","isHere":true,"positions":[1]},{"name":null,"positions":[0]}],
-      "window":{"limit":2,"offset":0},"showsMetadata":true,"faceting":{"a":null},
+      "window":{"offset":0,"limit":2},"showsMetadata":true,"faceting":{"a":null},
       "remoteErrors":{"s":{"code":"x"}}})",
       {first, second});
   const std::string uid = "\"requestUid\":\"";
@@ -266,7 +268,7 @@ TEST(MergeResponses, LeavesOutTheDocumentThatOthersAreSimilarTo) {
   // The published 64-bit FNV-1a hash of "foobar".
   const std::string target = HitText(1, "[]", R"(,"documentKey":"85944171f73967e8")");
   const std::string body =
-      MergedBody(RequestOf(1, R"("shape":"similar","window":{"limit":4},
+      MergedBody(RequestOf(1, R"("shape":"similar","window":{"offset":0,"limit":4},
       "target":{"id":"foobar","offset":1,"limit":2,"hasEmbeddings":true})"),
                  {BodyOf({HitText(0, "[]"), target, HitText(2, "[]"), HitText(3, "[]")}, 9)});
   EXPECT_EQ(IdsOf(body), (std::vector<int>{2, 3}));
@@ -280,7 +282,8 @@ TEST(MergeResponses, KnowsUidsOfQueries) {
   std::vector<ServerResponse> responses;
   responses.push_back(std::move(*ServerResponse::Read(body)));
   const auto merged = MergeResponses(
-      R"({"servers":[{"name":null,"positions":[1]}],"window":{},"showsMetadata":true})", responses);
+      R"({"servers":[{"name":null,"positions":[1]}],"window":{"offset":0,"limit":20},"showsMetadata":true})",
+      responses);
   ASSERT_TRUE(merged.ok());
   const ResponseHead& head = merged->head;
   EXPECT_EQ(head.processing_time_ms, 4u);
@@ -292,8 +295,8 @@ TEST(MergeResponses, RefusesABodyThatIsTooLarge) {
   std::vector<ServerResponse> responses;
   const std::string body = BodyOf({HitText(1, "[]")}, 1);
   responses.push_back(std::move(*ServerResponse::Read(body)));
-  const auto merged =
-      MergeResponses(RequestOf(1, R"("window":{},"responseBytesMax":50)"), responses);
+  const auto merged = MergeResponses(
+      RequestOf(1, R"("window":{"offset":0,"limit":20},"responseBytesMax":50)"), responses);
   EXPECT_EQ(merged.status().detail(), "bad_request");
 }
 
@@ -393,8 +396,10 @@ std::string FacetsOf(const std::vector<std::string>& parts, const std::string& s
   std::vector<std::string> bodies;
   for (const std::string& part : parts)
     bodies.push_back(BodyOf({}, 1, ",\"facetsByIndex\":{\"i\":" + part + "}"));
-  const std::string body = MergedBody(
-      RequestOf(parts.size(), R"("window":{},"faceting":{"i":)" + settings + "}"), bodies);
+  const std::string body =
+      MergedBody(RequestOf(parts.size(),
+                           R"("window":{"offset":0,"limit":20},"faceting":{"i":)" + settings + "}"),
+                 bodies);
   return std::string(json::Value::Parse(body)["facetsByIndex"]["i"][member].text());
 }
 
@@ -430,9 +435,10 @@ TEST(ServerFacets, JoinEqualSpellingsOfSeveralIndexes) {
       "unasked":{"distribution":{"n":{"x":9}},"stats":{}}})");
   const auto joined = [&](const std::string& order) {
     const std::string merged = MergedBody(
-        RequestOf(1,
-                  R"("window":{},"mergeFacets":{"maxValuesPerFacet":3},"faceting":{"a":null,"b":)" +
-                      order + "}"),
+        RequestOf(
+            1,
+            R"("window":{"offset":0,"limit":20},"mergeFacets":{"maxValuesPerFacet":3},"faceting":{"a":null,"b":)" +
+                order + "}"),
         {body});
     return std::string(json::Value::Parse(merged)["facetDistribution"].text());
   };

@@ -6,6 +6,7 @@
 
 #include "base/json_value.h"
 #include "index/indexed_documents.h"
+#include "search/complete_request.h"
 #include "search/execute.h"
 
 namespace gannet::search {
@@ -13,7 +14,7 @@ namespace {
 
 // The numbers of the documents in order.
 std::string NumbersOf(IndexedDocuments& index, const std::string& members) {
-  const auto response = ExecuteSearch(index.index(), "{" + members + "}", Caller(0));
+  const auto response = ExecuteSearch(index.index(), Complete(members), Caller(0));
   EXPECT_TRUE(response.ok()) << response.status().message();
   std::string numbers;
   if (!response.ok()) return numbers;

@@ -78,14 +78,23 @@ Sample TextSample(std::string_view text) {
   return Sample(documents + "}]");
 }
 
-HighlightOptions Highlight(std::vector<std::string> names) {
+HighlightOptions Marks() {
   HighlightOptions options;
+  options.crop_length = 10;
+  options.crop_marker = "…";
+  options.pre_tag = "<em>";
+  options.post_tag = "</em>";
+  return options;
+}
+
+HighlightOptions Highlight(std::vector<std::string> names) {
+  HighlightOptions options = Marks();
   options.highlight = std::move(names);
   return options;
 }
 
 HighlightOptions Crop(std::vector<std::string> names, uint32_t length = 10) {
-  HighlightOptions options;
+  HighlightOptions options = Marks();
   options.crop = std::move(names);
   options.crop_length = length;
   return options;

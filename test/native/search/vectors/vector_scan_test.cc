@@ -348,8 +348,8 @@ TEST(SemanticSearch, OrdersLikeALoop) {
       request.hybrid = Hybrid{"e", 1, std::nullopt};
       request.vector = RandomVector(random, world.shape.dimensions);
       request.show_score = true;
-      request.offset = random() % 3 == 0 ? random() % 30 : 0;
-      request.limit = random() % 40;
+      request.page.offset = random() % 3 == 0 ? random() % 30 : 0;
+      request.page.limit = random() % 40;
       if (random() % 3 == 0) request.filter = "\"n < " + std::to_string(random() % 7) + "\"";
       const bool threshold = random() % 3 == 0, has_score_min = random() % 4 == 0,
                  paged = random() % 3 == 0;
@@ -364,8 +364,7 @@ TEST(SemanticSearch, OrdersLikeALoop) {
       if (threshold) request.threshold = bound;
       if (has_score_min) request.hybrid->min_score = bound;
       if (paged) {
-        request.page = 1 + random() % 3;
-        request.hits_per_page = 1 + random() % 30;
+        request.page = PageMembers::Numbered(1 + random() % 3, 1 + random() % 30);
       }
       // Embedded documents first, then the others.
       std::vector<std::pair<DocId, double>> hits;
@@ -379,8 +378,9 @@ TEST(SemanticSearch, OrdersLikeALoop) {
       if (!has_score_min && !(threshold && bound > 0))
         (passing - embedded).ForEach([&](DocId docid) { hits.emplace_back(docid, 0); });
       const size_t known = hits.size();
-      const size_t offset = paged ? (*request.page - 1) * *request.hits_per_page : request.offset;
-      const size_t count = paged ? *request.hits_per_page : request.limit;
+      const PageMembers& page = request.page;
+      const size_t offset = paged ? (page.page - 1) * page.per_page : page.offset;
+      const size_t count = page.size();
       hits.erase(hits.begin(),
                  hits.begin() + static_cast<ptrdiff_t>(std::min(offset, hits.size())));
       hits.resize(std::min(hits.size(), count));
@@ -424,10 +424,10 @@ TEST(SemanticSearch, DocumentsNotScannedInTimeFollowUnranked) {
     for (const Hit& hit : (*run)->hits()) docids.push_back(hit.docid);
     return docids;
   };
-  request.limit = 3;
+  request.page.limit = 3;
   EXPECT_EQ(docids_of(), (std::vector<DocId>{23, 22, 21}));
   request.distinct = "n";
-  request.limit = 2;
+  request.page.limit = 2;
   EXPECT_EQ(docids_of(), (std::vector<DocId>{23, 0})) << "11 is the nearest of the others";
   request.threshold = 0.5;
   EXPECT_EQ(docids_of(), (std::vector<DocId>{23}));
@@ -438,6 +438,7 @@ TEST(SimilarDocuments, KeepsDocumentsKnownToMatchTheFilterOnceCancelled) {
   const World world(random, {8, false, false});
   SearchRequest request;
   request.hybrid = Hybrid{"e", 1, std::nullopt};
+  request.page.limit = 20;
   request.filter = "\"n >= 0\"";
   for (const bool over : {false, true}) {
     request.cancelled = std::make_shared<const std::atomic<bool>>(over);
@@ -464,8 +465,8 @@ TEST(HybridSearch, MergesBothLists) {
       request.hybrid = Hybrid{"e", kRatios[random() % std::size(kRatios)], std::nullopt};
       request.vector = RandomVector(random, world.shape.dimensions);
       request.show_score = true;
-      request.limit = random() % 30;
-      request.offset = random() % 3 == 0 ? random() % 10 : 0;
+      request.page.limit = random() % 30;
+      request.page.offset = random() % 3 == 0 ? random() % 10 : 0;
       if (random() % 3 == 0) request.filter = "\"n < 3\"";
       const double ratio = request.hybrid->ratio;
       const bool has_score_min = random() % 3 == 0;
@@ -474,13 +475,13 @@ TEST(HybridSearch, MergesBothLists) {
       SearchRequest words = request, vectors = request;
       words.hybrid.reset();
       words.vector.reset();
-      words.offset = vectors.offset = 0;
-      words.limit = vectors.limit = 1000;
+      words.page.offset = vectors.page.offset = 0;
+      words.page.limit = vectors.page.limit = 1000;
       vectors.hybrid->ratio = 1;
       vectors.half = true;
       const auto by_words = RunOf(world, words), by_vectors = RunOf(world, vectors);
       ASSERT_TRUE(by_words && by_vectors);
-      const size_t end = request.offset + request.limit;
+      const size_t end = request.page.offset + request.page.limit;
       struct Item {
         DocId docid;
         double weighted, score;
@@ -495,7 +496,7 @@ TEST(HybridSearch, MergesBothLists) {
                    hits.begin(), hits.begin() + static_cast<ptrdiff_t>(size),
                    [&](const Hit& hit) { return ScoreOf(hit.detail) * (1 - ratio) >= 0.45; });
       };
-      const bool enough = enough_for(request.limit);
+      const bool enough = enough_for(request.page.limit);
       for (const Hit& hit : by_words->hits()) {
         if (words_list.size() == end) break;
         const double score = ScoreOf(hit.detail);
@@ -518,8 +519,8 @@ TEST(HybridSearch, MergesBothLists) {
         if (seen.insert(item.docid).second) merged.push_back(item);
       }
       merged.erase(merged.begin(), merged.begin() + static_cast<ptrdiff_t>(std::min<size_t>(
-                                                        request.offset, merged.size())));
-      merged.resize(std::min<size_t>(merged.size(), request.limit));
+                                                        request.page.offset, merged.size())));
+      merged.resize(std::min<size_t>(merged.size(), request.page.limit));
 
       const auto run = RunOf(world, request);
       ASSERT_NE(run, nullptr);
@@ -537,11 +538,10 @@ TEST(HybridSearch, MergesBothLists) {
 
       // The total is the same on every page.
       if (!has_score_min) {
-        request.page = 1 + random() % 5;
-        request.hits_per_page = 1 + random() % 10;
+        request.page = PageMembers::Numbered(1 + random() % 5, 1 + random() % 10);
         const auto paged = RunOf(world, request);
         ASSERT_NE(paged, nullptr);
-        const DocSet& counted = enough_for(*request.hits_per_page) ? by_words->candidates() : both;
+        const DocSet& counted = enough_for(request.page.per_page) ? by_words->candidates() : both;
         ASSERT_EQ(paged->total(), counted.size());
         ASSERT_TRUE(paged->candidates() == counted);
       }
@@ -561,14 +561,14 @@ TEST(HybridSearch, ResumesWithAVectorAsIfItWasKnownFromTheStart) {
       SearchRequest request;
       request.q = kQueries[random() % std::size(kQueries)];
       request.hybrid = Hybrid{"e", 0.1 + 0.2 * static_cast<double>(random() % 5), std::nullopt};
-      request.limit = random() % 30;
-      request.offset = random() % 10;
+      request.page.limit = random() % 30;
+      request.page.offset = random() % 10;
       request.show_score = true;
       if (random() % 3 == 0) request.filter = "\"n < 3\"";
       if (random() % 3 == 0) request.distinct = "n";
       if (random() % 3 == 0) request.threshold = 0.3;
       if (random() % 4 == 0) request.hybrid->min_score = 0.4;
-      if (random() % 4 == 0) request.page = 1 + random() % 3;
+      if (random() % 4 == 0) request.page = PageMembers::Numbered(1 + random() % 3, 20);
       const bool from_start = random() % 2 == 0;
       auto run = RunSearch(world.documents.snapshot(), request, from_start);
       ASSERT_TRUE(run.ok()) << run.status().message();
@@ -601,6 +601,7 @@ TEST(HybridSearch, ResumesOnlyWithAVectorOfItsDimensions) {
   const World world(random, {8, false, false});
   SearchRequest request;
   request.hybrid = Hybrid{"e", 0.9, std::nullopt};
+  request.page.limit = 20;
   const auto run = RunSearch(world.documents.snapshot(), request);
   ASSERT_TRUE(run.ok() && (*run)->needs_vector());
   const Status status = AddVector(**run, std::vector<float>{1, 2}, false, nullptr);
