@@ -288,7 +288,9 @@ class Subject {
     for (const { error } of results) assert.equal(error, undefined);
   }
   async documents(): Promise<Document[]> {
-    return JSON.parse((await this.handle.fetchAllDocuments('{"limit":100000}')).toString()).results;
+    return JSON.parse(
+      (await this.handle.fetchAllDocuments('{"offset":0,"limit":100000}')).toString(),
+    ).results;
   }
   close(): void {
     this.handle.close();
@@ -430,7 +432,7 @@ async function compare(seed: number): Promise<void> {
     const history = new History(random);
     await history.play(old, settings);
     // Ties are decided by the order of the documents, which deletions and new documents shuffle.
-    const listed = await old.handle.fetchAllDocuments('{"limit":100000}');
+    const listed = await old.handle.fetchAllDocuments('{"offset":0,"limit":100000}');
     const documents = JSON.parse(listed.toString()).results as Document[];
     assert.deepEqual(
       new Map(documents.map((document) => [document['id'], document])),

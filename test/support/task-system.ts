@@ -135,7 +135,7 @@ export class TestTaskSystem {
 
   async documents(uid: string): Promise<unknown[]> {
     const handle = this.system.registry.get(uid)!.handle;
-    const body = await handle.fetchAllDocuments(JSON.stringify({ limit: 100_000 }));
+    const body = await handle.fetchAllDocuments(JSON.stringify({ offset: 0, limit: 100_000 }));
     return (JSON.parse(body.toString()) as { results: unknown[] }).results;
   }
 

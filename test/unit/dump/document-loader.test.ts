@@ -60,7 +60,7 @@ describe('documents of a dump', () => {
       );
       if (documents.length > 0) assert.equal(checked[0], 1);
       const stored = JSON.parse(
-        (await entry.handle.fetchAllDocuments('{"limit":1000}')).toString(),
+        (await entry.handle.fetchAllDocuments('{"offset":0,"limit":1000}')).toString(),
       ) as { results: unknown[] };
       assert.deepEqual(stored.results, documents);
       if (documents.length > 0) assert.equal(count, documents.length);

@@ -22,7 +22,7 @@ describe('responses of servers of a network', function () {
   const about = {
     servers: [{ name: 'a', isHere: false, positions: [0] }],
     remoteErrors: {},
-    window: {},
+    window: { offset: 0, limit: 20 },
   };
 
   it('are not understood when they are something else', async () => {
