@@ -694,7 +694,7 @@ TEST(Head, AgreesWithTheBytes) {
   fixture.Add(R"([{"id":4,"t":"red"}])", R"("searchCutoffMs":0)");
   for (const std::string more :
        {"", R"("offset":1)", R"("page":2,"hitsPerPage":1)", R"("limit":0)"}) {
-    const std::string request = R"({"q":"red")" + (more.empty() ? "" : "," + more) + "}";
+    const std::string request = Complete(R"("q":"red")" + (more.empty() ? "" : "," + more));
     const auto response = ExecuteSearch(fixture.first(), request, MonotonicMicroseconds());
     ASSERT_TRUE(response.ok());
     const json::Value body = json::Value::Parse(response->body);
