@@ -68,24 +68,27 @@ function cut(points) {
   );
 }
 
-function closedPath([first, ...others]) {
-  const steps = [];
-  let [x, y] = first;
-  for (const [nextX, nextY] of others) {
-    const [right, down] = [nextX - x, nextY - y];
-    [x, y] = [nextX, nextY];
-    if (right === 0 && down === 0) continue;
-    const last = steps.at(-1);
-    // A step that goes on in the direction of the one before lengthens it.
-    const goesOn =
-      last !== undefined &&
-      last[0] * down === last[1] * right &&
-      last[0] * right + last[1] * down > 0;
-    if (goesOn) steps[steps.length - 1] = [last[0] + right, last[1] + down];
-    else steps.push([right, down]);
+/** Whether leaving `b` out changes the area of the land by at most half a square unit. */
+function isSpare([ax, ay], [bx, by], [cx, cy]) {
+  const area = Math.abs((bx - ax) * (cy - ay) - (cx - ax) * (by - ay));
+  // Many small differences in a row would become a large one.
+  return area === 0 || (area <= 1 && Math.hypot(cx - ax, cy - ay) <= UNITS);
+}
+
+function thinned(points) {
+  const kept = [points[0]];
+  for (let at = 1; at < points.length; at++) {
+    const next = points[at + 1];
+    if (next === undefined || !isSpare(kept.at(-1), points[at], next)) kept.push(points[at]);
   }
+  return kept;
+}
+
+function closedPath(points) {
+  const kept = thinned(points);
+  const steps = kept.slice(1).map(([x, y], at) => [x - kept[at][0], y - kept[at][1]]);
   // An island smaller than a unit.
   if (steps.length < 3) return '';
   const text = steps.flat().join(' ').replaceAll(' -', '-');
-  return `M${first.join(' ')}l${text}z`;
+  return `M${kept[0].join(' ')}l${text}z`;
 }
