@@ -9,13 +9,12 @@
  *
  * The result is the mean of the logarithms of the ratios, without the tenth at either end.
  */
-import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { parseArgs } from 'node:util';
-import { gunzipSync } from 'node:zlib';
 import { type BuiltServer, startBuiltServer } from '../test/support/built-server.ts';
 import { mulberry } from '../test/support/random.ts';
 import { CpuClock } from './process-stats.ts';
+import { bytesOf } from './searches.ts';
 
 const { values } = parseArgs({
   options: {
@@ -31,8 +30,7 @@ const { values } = parseArgs({
 const USERS = 500;
 const AT_ONCE = 4;
 
-const file = readFileSync(values.data);
-const documents = (values.data.endsWith('.gz') ? gunzipSync(file) : file).toString();
+const documents = bytesOf(values.data).toString();
 const random = mulberry(Number(values.seed));
 const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
 

@@ -9,12 +9,11 @@
  * and while `clients` clients of the other key send merged searches of many queries each.
  * `--weight` is that of the other key.
  */
-import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { gunzipSync } from 'node:zlib';
 import { Agent, fetch } from 'undici';
 import { startBuiltServer } from '../test/support/built-server.ts';
 import { mulberry } from '../test/support/random.ts';
+import { bytesOf } from './searches.ts';
 import { median, percentiles, type Percentiles } from './statistics.ts';
 
 const { values } = parseArgs({
@@ -30,8 +29,7 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '7' },
   },
 });
-const file = readFileSync(values.data);
-const lines = (values.data.endsWith('.gz') ? gunzipSync(file) : file).toString().trimEnd();
+const lines = bytesOf(values.data).toString().trimEnd();
 const documents = lines
   .split('\n')
   .map((line, n) => `${line.slice(0, -1)},"units":${(n * 7919) % 10_007}}`);

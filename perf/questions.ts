@@ -7,12 +7,11 @@
  *
  * The words are neighbours in the last of the fields.
  */
-import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { gunzipSync } from 'node:zlib';
 import { startBuiltServer } from '../test/support/built-server.ts';
 import { mulberry } from '../test/support/random.ts';
 import { CpuClock } from './process-stats.ts';
+import { bytesOf } from './searches.ts';
 import { percentiles } from './statistics.ts';
 
 const { values } = parseArgs({
@@ -25,8 +24,7 @@ const { values } = parseArgs({
   },
 });
 
-const file = readFileSync(values.data);
-const documents = (values.data.endsWith('.gz') ? gunzipSync(file) : file).toString().trimEnd();
+const documents = bytesOf(values.data).toString().trimEnd();
 const lines = documents.split('\n');
 const fields = values.fields.split(',');
 const random = mulberry(Number(values.seed));

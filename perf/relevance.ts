@@ -18,13 +18,12 @@
  * each kind has a table. The documents are loaded into a new server; with `--url` and `--index`
  * (and `--key`), an existing server is searched instead.
  */
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { gunzipSync } from 'node:zlib';
 import { type Metrics, metricsOf } from '../src/relevance/metrics.ts';
 import { estimate } from '../src/relevance/resampling.ts';
 import { startBuiltServer } from '../test/support/built-server.ts';
+import { bytesOf } from './searches.ts';
 
 interface Question {
   id: string | number;
@@ -71,13 +70,9 @@ const HYBRID_SETS = [
 ];
 const DEPTHS = { page: 10, recall: 100 };
 
-function textOf(file: string): string {
-  const bytes = readFileSync(file);
-  return (file.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString();
-}
-
 function linesOf(file: string): any[] {
-  return textOf(file)
+  return bytesOf(file)
+    .toString()
     .split('\n')
     .filter((line) => line.trim() !== '')
     .map((line) => JSON.parse(line));
@@ -171,7 +166,7 @@ async function main(): Promise<void> {
         body: settingsOf(),
       });
       await server.finish('POST', `/indexes/${values.index}/documents?primaryKey=id`, {
-        text: textOf(values.data!),
+        text: bytesOf(values.data!).toString(),
         type: 'application/x-ndjson',
       });
     }

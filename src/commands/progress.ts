@@ -39,8 +39,8 @@ export async function showProgress(
 }
 
 /** `3 documents`, `1 document`. */
-export function counted(count: number, one: string): string {
-  return `${count} ${count === 1 ? one : `${one}s`}`;
+export function counted(count: number, one: string, several = `${one}s`): string {
+  return `${count} ${count === 1 ? one : several}`;
 }
 
 /** A note such as `12.00 MiB of 1.25 GiB`. */

@@ -33,8 +33,10 @@ const SHAPE = {
 const STAGE = object({
   name: TEXT,
   ms: number(),
+  // Processor time, of which waiting is no part; what `size` counts, such as documents.
   ...optionals({ cpuMs: number(), unit: TEXT, size: integer({ minimum: 0 }) }),
 });
+export type Stage = Static<typeof STAGE>;
 
 export const COSTLY_SEARCHES = object({
   results: list(

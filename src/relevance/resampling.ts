@@ -6,9 +6,9 @@
 import { mean } from './metrics.ts';
 import { mulberry } from './random.ts';
 
-const RESAMPLES = 2000;
+export const RESAMPLES = 2000;
 /** The share of the means within the interval. */
-const CONFIDENCE = 0.95;
+export const CONFIDENCE = 0.95;
 
 export interface Estimate {
   readonly mean: number;

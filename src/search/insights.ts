@@ -163,18 +163,8 @@ export class Insights {
     let totals = shapes.get(key);
     if (totals === undefined) {
       if (shapes.size >= 2 * SHAPES_KEPT) keepCostliest(shapes);
-      totals = {
-        kind,
-        indexUids,
-        parameters,
-        words,
-        count: 0,
-        failed: 0,
-        cpuMs: 0,
-        ms: 0,
-        times: [],
-        example: null,
-      };
+      const none = { count: 0, failed: 0, cpuMs: 0, ms: 0, times: [], example: null };
+      totals = { kind, indexUids, parameters, words, ...none };
       shapes.set(key, totals);
     }
     return totals;
@@ -297,9 +287,7 @@ export function keyOf({ kind, indexUids, parameters, words }: Readonly<Shape>): 
 function keepCostliest(shapes: Map<string, ShapeTotals>): void {
   const costs = Float64Array.from(shapes.values(), ({ cpuMs }) => cpuMs).sort();
   const min = costs[costs.length - SHAPES_KEPT]!;
-  let left = shapes.size - SHAPES_KEPT;
   for (const [key, { cpuMs }] of shapes) {
-    if (cpuMs < min || (cpuMs === min && left > 0)) shapes.delete(key);
-    left = shapes.size - SHAPES_KEPT;
+    if (cpuMs < min || (cpuMs === min && shapes.size > SHAPES_KEPT)) shapes.delete(key);
   }
 }

@@ -77,17 +77,13 @@ export class Stages {
     const query = this.#queries.get(position);
     const list = query === undefined ? this.list : sumOf([...this.#stages.values(), ...query.list]);
     const total = list.reduce((sum, { ms }) => sum + ms, 0);
-    const lines = list.flatMap(
-      ({ name, ms, cpuMs, unit, size }): [string, string][] =>
-        [
-          [`search > ${name}`, durationText(ms)],
-          ...(cpuMs === undefined
-            ? []
-            : [[`search > ${name} > cpu`, durationText(cpuMs)] as const]),
-          ...(unit === undefined ? [] : [[`search > ${name} > ${unit}`, String(size)] as const]),
-        ] as [string, string][],
-    );
-    const details = Object.fromEntries([['search', durationText(total)], ...lines]);
+    const details: Record<string, string> = { search: durationText(total) };
+    for (const { name, ms, cpuMs, unit, size } of list) {
+      const path = `search > ${name}`;
+      details[path] = durationText(ms);
+      if (cpuMs !== undefined) details[`${path} > cpu`] = durationText(cpuMs);
+      if (unit !== undefined) details[`${path} > ${unit}`] = String(size);
+    }
     return `,"performanceDetails":${JSON.stringify(details)}`;
   }
 

@@ -6,6 +6,7 @@
 import { exactText, JsonNumber, parseJson, plainNumbers } from '../../base/json.ts';
 import { isObject } from '../../contract/settings/setting.ts';
 import { FileError } from '../command.ts';
+import { counted } from '../progress.ts';
 import { readLines, type TextLine } from './text-lines.ts';
 import { isTaken } from './ways.ts';
 
@@ -109,7 +110,7 @@ function joined(
 
 function note(what: string, names: readonly string[]): string | null {
   if (names.length === 0) return null;
-  return `${names.length} ${names.length === 1 ? 'query' : 'queries'} ${what}: ${examples(names)}`;
+  return `${counted(names.length, 'query', 'queries')} ${what}: ${examples(names)}`;
 }
 
 /** The first names of a list, and how many others there are. */

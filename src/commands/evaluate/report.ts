@@ -3,7 +3,7 @@
  * report in a repository changes only when the figures do.
  */
 import { METRIC_NAMES, type MetricName } from '../../relevance/metrics.ts';
-import { type Estimate, isClear } from '../../relevance/resampling.ts';
+import { CONFIDENCE, type Estimate, isClear, RESAMPLES } from '../../relevance/resampling.ts';
 import { counted } from '../progress.ts';
 import type { Change, Evaluation } from './evaluation.ts';
 import type { Way } from './ways.ts';
@@ -42,7 +42,7 @@ export function markdownReport(reported: Reported): string {
       `${title === null ? '' : `## ${title}\n\n`}${markdownTable([head, head.map(() => '---'), ...rows])}`,
   );
   const noted = notes.length === 0 ? '' : `${notes.map((one) => `- ${one}\n`).join('')}\n`;
-  const intervals = `Intervals of 95 % by 2,000 resamples of the queries, seed ${seed}.`;
+  const intervals = `Intervals of ${CONFIDENCE * 100} % by ${RESAMPLES.toLocaleString('en')} resamples of the queries, seed ${seed}.`;
   return `# Relevance of ${ways[0]!.index}\n\n${headline(reported)}. ${intervals}\n\n${described.join('')}\n${noted}${sections.join('\n')}`;
 }
 
@@ -75,7 +75,7 @@ export function jsonReport({ evaluation, ways, notes, seed }: Reported): string 
 
 function headline({ evaluation, ways }: Reported): string {
   const { depths, queries } = evaluation;
-  return `${counted(queries.length, 'query').replace('querys', 'queries')} of ${ways[0]!.index}, pages of ${depths.page}, recall among ${depths.recall}`;
+  return `${counted(queries.length, 'query', 'queries')} of ${ways[0]!.index}, pages of ${depths.page}, recall among ${depths.recall}`;
 }
 
 /** The name of a metric in a table. */

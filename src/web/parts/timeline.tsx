@@ -1,16 +1,6 @@
+import type { Stage } from '../../contract/insights.ts';
 import { count, milliseconds, percent } from '../format.ts';
 import { Table, type TableColumn } from './table.tsx';
-
-/** A stage of a search. */
-export interface Stage {
-  readonly name: string;
-  readonly ms: number;
-  /** Processor time; the rest was waiting. */
-  readonly cpuMs?: number;
-  /** What `size` counts. */
-  readonly unit?: string;
-  readonly size?: number;
-}
 
 interface Bar extends Stage {
   /** Where it begins and how long it is, of the whole. */
@@ -62,11 +52,11 @@ const LENGTHS: Readonly<Record<string, number>> = { s: 1000, ms: 1, µs: 0.001 }
 
 /** The stages in the member `performanceDetails` of a response. */
 export function stagesFrom(details: Readonly<Record<string, string>>): Stage[] {
-  const stages = new Map<string, { -readonly [K in keyof Stage]: Stage[K] }>();
+  const stages = new Map<string, Stage>();
   for (const [path, text] of Object.entries(details)) {
     const [, name, part] = path.split(' > ');
     if (name === undefined) continue;
-    const stage = stages.get(name) ?? { name, ms: 0 };
+    const stage: Stage = stages.get(name) ?? { name, ms: 0 };
     stages.set(name, stage);
     if (part === undefined) stage.ms = msFrom(text);
     else if (part === 'cpu') stage.cpuMs = msFrom(text);
