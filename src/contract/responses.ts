@@ -62,6 +62,8 @@ const FEDERATION_OF_HIT = object({
     weightedScoreValues: ANY,
     documentKey: ANY,
     distinctKeys: ANY,
+    // With `federation.networkGroups`: the position of its group, or the group's value.
+    group: ANY,
   }),
 });
 
@@ -123,6 +125,8 @@ export const MULTI_SEARCH_RESPONSE = object(
     ...PAGE_OF_HITS,
     ...OTHER_MEMBERS,
     ...GROUPS,
+    // The hits of each group in `federation.networkGroups`.
+    groupTotals: list(COUNT),
     queryVectors: QUERY_VECTORS,
     facetsByIndex: map(object({ distribution: FACET_DISTRIBUTION, stats: FACET_STATS })),
     results: list(SEARCH_RESPONSE),

@@ -290,6 +290,15 @@ describe('The description of the interface', function () {
         });
       }
     }
+    for (const values of [null, [['sword']]]) {
+      await full('POST', '/multi-search', {
+        federation: {
+          networkGroups: { attribute: 'kind', values },
+          facetsByIndex: { full: ['*'] },
+        },
+        queries: [{ ...search, indexUid: 'full' }],
+      });
+    }
     await full('POST', '/multi-search', { queries: [{ ...search, ...shown, indexUid: 'full' }] });
     await full('POST', '/indexes/full/similar', {
       ...{ id: 1, embedder: 'e', retrieveVectors: true, showRankingScore: true },
