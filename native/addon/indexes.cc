@@ -46,7 +46,11 @@ void Engine::Configure(const EngineOptions& options) {
   std::call_once(configured_, [&] {
     options_ = options;
     SetTuning(options.tuning);
-    searches_ = std::make_unique<ThreadPool>(options.search_threads, [] {
+    // The queue of searches (src/search/permits.ts) sends one more than `search_threads`, and more
+    // only for those who have none in progress: these share processors with the others instead of
+    // waiting for them.
+    const uint32_t threads = 2 * options.search_threads + 1;
+    searches_ = std::make_unique<ThreadPool>(threads, options.search_threads, [] {
       ExemptThreadFromCrashMark();
       SetTimeSlice(kSearchTimeSlice);
     });

@@ -7,7 +7,8 @@
 
 namespace gannet {
 
-ThreadPool::ThreadPool(uint32_t threads, std::function<void()> begin) {
+ThreadPool::ThreadPool(uint32_t threads, uint32_t busy, std::function<void()> begin)
+    : threads_(threads), busy_(busy) {
   idle_.reserve(threads);
   for (uint32_t i = 0; i < threads; ++i) {
     std::thread([this, begin] {
@@ -32,7 +33,7 @@ bool ThreadPool::RunIfIdle(std::function<void()> work) {
   Worker* worker;
   {
     const std::lock_guard lock(mutex_);
-    if (idle_.empty()) return false;
+    if (idle_.empty() || threads_ - idle_.size() >= busy_) return false;
     queue_.push_back(std::move(work));
     worker = TakeIdle();
     NoteWaiting();
@@ -64,6 +65,7 @@ void ThreadPool::Work() {
       while (queue_.empty()) {
         self.woken = false;
         idle_.push_back(&self);
+        NoteWaiting();
         self.ready.wait(lock, [&] { return self.woken; });
         --woken_;
       }

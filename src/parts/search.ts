@@ -154,9 +154,9 @@ export function searchLimits(config: SearchConfig): ThreadOptions['search'] {
 }
 
 /**
- * More searches than search threads would wait in the engine, ahead of those of others; the one
- * more keeps threads busy while the next is handed over. Without a queue all permits may be used:
- * what waits for its turn is refused.
+ * One requester keeps all search threads busy; one search more, so that none waits while the next
+ * is handed over. The engine has further threads for the first searches of others. Without a queue
+ * all permits may be used: what waits for its turn is refused.
  */
 function permitsOf({ searchesPerCore, searchQueueSize }: SearchConfig): PermitLimits {
   const threads = availableParallelism();

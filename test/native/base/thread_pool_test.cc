@@ -115,5 +115,27 @@ TEST(ThreadPool, ReportsWhetherAThreadIsIdleAndWorkWaits) {
   AwaitIdle(pool, 2);
 }
 
+TEST(ThreadPool, HelpersTakeNoneOfTheThreadsBeyondThoseThatAreToBeBusy) {
+  ThreadPool& pool = *new ThreadPool(4, 2, [] {});
+  AwaitIdle(pool, 4);
+  Held first(pool);
+  EXPECT_FALSE(pool.HasWaiting());
+  std::promise<void> left;
+  EXPECT_TRUE(pool.RunIfIdle([&] { left.get_future().wait(); }));
+  EXPECT_FALSE(pool.RunIfIdle([] { FAIL() << "two work already"; }));
+  EXPECT_FALSE(pool.HasWaiting());
+  // It waits for none of them, and the helper is asked to leave.
+  Held second(pool);
+  EXPECT_TRUE(pool.HasWaiting());
+  left.set_value();
+  AwaitIdle(pool, 2);
+  EXPECT_FALSE(pool.HasWaiting());
+  Held third(pool), fourth(pool);
+  EXPECT_TRUE(pool.HasWaiting());
+  for (Held* one : {&first, &second, &third, &fourth}) one->End();
+  AwaitIdle(pool, 4);
+  EXPECT_FALSE(pool.HasWaiting());
+}
+
 }  // namespace
 }  // namespace gannet
