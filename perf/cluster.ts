@@ -7,9 +7,9 @@
  * NAME: `absorb` (bytes of a follower, and its CPU without that of an idle node, for a bulk load),
  * `small` (the same for tasks of one document), `search` (searches on a follower that absorbs),
  * `join` (a new node), `failover` (writes after the leader is killed or cut off), `latency` (of a
- * small write). Nodes, etcd (Debian package `etcd-server`), the object store (a folder, or
- * `versitygw` with its path in `GANNET_VERSITYGW`) and the client share one machine. Linux only.
- * Bytes are counted only with `versitygw`.
+ * small write, and until it is found). Nodes, etcd (Debian package `etcd-server`), the object store
+ * (a folder, or `versitygw` with its path in `GANNET_VERSITYGW`) and the client share one machine.
+ * Linux only. Bytes are counted only with `versitygw`.
  */
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -328,18 +328,23 @@ async function failover(machines: Machines): Promise<Figures> {
   };
 }
 
-type Write = (n: number) => Promise<unknown>;
-
 /** Small writes, one after the other, in each of several ways in turn. */
 async function latency(machines: Machines): Promise<Figures> {
   const leader = await leaderOf(machines);
   const follower = machines.nodes.find((node) => node !== leader)!;
   const single = await ServerProcess.start({ dir: join(dir, 'single'), port: await freePort() });
-  const add = async (client: Node['client'], n: number): Promise<void> => {
+  const add = async (client: Node['client'], id: string): Promise<void> => {
     const { status, text } = await client.call('POST', '/indexes/small/documents', {
-      body: [{ id: n, title: `a small document ${n}` }],
+      body: [{ id, title: 'a small document' }],
     });
     if (status !== 202) throw new Error(text);
+  };
+  const seen = async (client: Node['client'], id: string): Promise<void> => {
+    for (;;) {
+      const { status } = await client.call('GET', `/indexes/small/documents/${id}`);
+      if (status === 200) return;
+      await delay(POLL_MS);
+    }
   };
   // What a record of a small write takes in etcd, in base64.
   const value = Buffer.alloc(700, 7).toString('base64');
@@ -350,21 +355,23 @@ async function latency(machines: Machines): Promise<Figures> {
     if (!response.ok) throw new Error(await response.text());
     await response.text();
   };
-  const ways: Record<string, Write> = {
-    single: (n) => add(single.client, n),
-    leader: (n) => add(leader.client, n),
-    follower: (n) => add(follower.client, n),
-    'one put of etcd': () => put(machines.etcd[0]!.url),
+  const times = new Map<string, number[]>();
+  const time = async (name: string, work: Promise<void>): Promise<void> => {
+    const begin = performance.now();
+    await work;
+    times.set(name, [...(times.get(name) ?? []), performance.now() - begin]);
   };
-  const times = new Map(Object.keys(ways).map((name) => [name, [] as number[]]));
+  // Batches would share the disk with the next write.
   for (let n = 0; n < WRITES; n++) {
-    for (const [name, write] of Object.entries(ways)) {
-      const begin = performance.now();
-      await write(n);
-      times.get(name)!.push(performance.now() - begin);
-      // Batches would share the disk with the next write.
-      await finished(name === 'single' ? single.client : leader.client);
-    }
+    await time('single', add(single.client, `a${n}`));
+    await time('seen on single', seen(single.client, `a${n}`));
+    await finished(single.client);
+    await time('leader', add(leader.client, `b${n}`));
+    await time('seen on follower', seen(follower.client, `b${n}`));
+    await finished(leader.client);
+    await time('follower', add(follower.client, `c${n}`));
+    await finished(leader.client);
+    await time('one put of etcd', put(machines.etcd[0]!.url));
   }
   await single.stop();
   return Object.assign({}, ...[...times].map(([name, ms]) => prefixed(name, percentiles(ms))));
