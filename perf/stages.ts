@@ -1,10 +1,13 @@
 /**
- * What the stages of searches cost: CPU of searches of two words, with and without
- * `showPerformanceDetails`, alternately, block by block.
+ * What the stages of searches cost: CPU of searches of two words, without them, with
+ * `showPerformanceDetails`, and with all of them traced, alternately, block by block.
  *
  *   node --import=tsx perf/stages.ts --data packages.ndjson [--field description] [--pairs 20]
  *       [--searches 100]
  */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { parseArgs } from 'node:util';
 import { startBuiltServer } from '../test/support/built-server.ts';
 import { mulberry } from '../test/support/random.ts';
@@ -34,31 +37,44 @@ function twoWords(): string {
   }
 }
 
-const server = await startBuiltServer();
+const collector = createServer((request, response) => {
+  request.resume().on('end', () => response.end('{}'));
+}).listen(0, '127.0.0.1');
+await once(collector, 'listening');
+const endpoint = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`;
+// The main thread serves all requests of either.
+const options = ['--http-threads', '1'];
+const plain = await startBuiltServer(options);
+const traced = await startBuiltServer([...options, '--otlp-endpoint', endpoint]);
+const sides = [
+  { name: 'without', server: plain, showPerformanceDetails: false },
+  { name: 'shown', server: plain, showPerformanceDetails: true },
+  { name: 'traced', server: traced, showPerformanceDetails: false },
+].map((side) => ({ ...side, cpu: new CpuClock(side.server.pid), spent: [] as number[] }));
 try {
-  await addDocuments(server, 'a', values.data);
-  const cpu = new CpuClock(server.pid);
-  const spent: [without: number[], shown: number[]] = [[], []];
-  // The first pair warms up.
-  for (let pair = 0; pair <= Number(values.pairs); pair++) {
+  for (const server of [plain, traced]) await addDocuments(server, 'a', values.data);
+  // The first round warms up.
+  for (let round = 0; round <= Number(values.pairs); round++) {
     const queries = Array.from({ length: Number(values.searches) }, twoWords);
-    const order = pair % 2 === 0 ? [0, 1] : [1, 0];
-    for (const side of order) {
+    for (const n of sides.keys()) {
+      const { server, cpu, spent, showPerformanceDetails } = sides[(n + round) % sides.length]!;
       cpu.lap();
       for (const q of queries) {
-        const body = { q, ...(side === 1 && { showPerformanceDetails: true }) };
+        const body = { q, showPerformanceDetails };
         const { status } = await server.call('POST', '/indexes/a/search', { body });
         if (status !== 200) throw new Error(`status ${status}`);
       }
       const { mainMs, otherMs } = cpu.lap();
-      if (pair > 0) spent[side]!.push((mainMs + otherMs) / queries.length);
+      if (round > 0) spent.push((mainMs + otherMs) / queries.length);
     }
   }
-  const [without, shown] = spent;
-  const ratio = median(shown.map((ms, n) => ms / without[n]!));
-  console.log(
-    `without ${median(without).toFixed(3)} ms, shown ${median(shown).toFixed(3)} ms: ${ratio.toFixed(3)}`,
-  );
+  const [without] = sides;
+  for (const { name, spent } of sides) {
+    const ratio = median(spent.map((ms, n) => ms / without!.spent[n]!));
+    console.log(`${name} ${median(spent).toFixed(3)} ms: ${ratio.toFixed(3)}`);
+  }
 } finally {
-  await server.close();
+  await plain.close();
+  await traced.close();
+  collector.close();
 }

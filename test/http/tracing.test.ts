@@ -5,7 +5,9 @@ import {
   type IncomingMessage,
   type Server,
 } from 'node:http';
+import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
+import { startCluster } from './support/cluster.ts';
 import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
 
 interface Sent {
@@ -42,6 +44,10 @@ class Collector {
 
   async listen(): Promise<string> {
     await new Promise<void>((done) => this.#server.listen(0, '127.0.0.1', done));
+    return this.address;
+  }
+
+  get address(): string {
     return addressOf(this.#server);
   }
 
@@ -64,6 +70,16 @@ function addressOf(server: Server): string {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
+/** A span and those below it, a line each, in the order in which they began. */
+function tree(spans: readonly Sent[], { name, spanId }: Sent, depth = 0): string {
+  const below = spans
+    .filter(({ parentSpanId }) => parentSpanId === spanId)
+    .toSorted((a, b) => Number(BigInt(a.startTimeUnixNano) - BigInt(b.startTimeUnixNano)));
+  return ['  '.repeat(depth) + name, ...below.map((one) => tree(spans, one, depth + 1))].join('\n');
+}
+
+/** Kinds of spans, as OTLP numbers them. */
+const INTERNAL = 1;
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const PARENT = '00f067aa0ba902b7';
 
@@ -76,6 +92,18 @@ describe('Traces', () => {
   let asked: IncomingHttpHeaders[];
   let server: BuiltServer;
 
+  /** Settings of an index with the embedder. */
+  const embedded = (): object => ({
+    embedders: {
+      remote: {
+        ...{ source: 'rest', url: `${addressOf(embedder)}/embed`, dimensions: 2 },
+        documentTemplate: '{{doc.id}}',
+        request: { input: ['{{text}}', '{{..}}'] },
+        response: { embeddings: ['{{embedding}}', '{{..}}'] },
+      },
+    },
+  });
+
   before(async () => {
     asked = [];
     embedder = createServer((request, response) => {
@@ -85,23 +113,12 @@ describe('Traces', () => {
     for (const one of [embedder, receiver]) {
       await new Promise<void>((done) => one.listen(0, '127.0.0.1', done));
     }
-    const url = `${addressOf(embedder)}/embed`;
     server = await startBuiltServer([
       ...['--otlp-endpoint', await collector.listen(), '--otlp-headers', 'x-tenant=shop'],
       ...['--http-threads', '2', '--experimental-logs-mode', 'JSON'],
       ...['--slow-search-ms', '0'],
     ]);
-    await server.finish('PATCH', '/indexes/books/settings', {
-      body: {
-        embedders: {
-          remote: {
-            ...{ source: 'rest', url, dimensions: 2, documentTemplate: '{{doc.id}}' },
-            request: { input: ['{{text}}', '{{..}}'] },
-            response: { embeddings: ['{{embedding}}', '{{..}}'] },
-          },
-        },
-      },
-    });
+    await server.finish('PATCH', '/indexes/books/settings', { body: embedded() });
     await server.finish('POST', '/indexes/books/documents', { body: [{ id: 1, title: 'dune' }] });
   });
   after(async () => {
@@ -110,11 +127,15 @@ describe('Traces', () => {
     for (const one of [embedder, receiver]) one.close();
   });
 
-  const search = async (body: object, headers: Record<string, string> = {}): Promise<number> => {
-    const response = await fetch(`${server.url}/indexes/books/search`, {
+  const search = async (
+    body: object,
+    headers: Record<string, string> = {},
+    { url, masterKey }: BuiltServer = server,
+  ): Promise<number> => {
+    const response = await fetch(`${url}/indexes/books/search`, {
       method: 'POST',
       headers: {
-        ...{ authorization: `Bearer ${server.masterKey}`, 'content-type': 'application/json' },
+        ...{ authorization: `Bearer ${masterKey}`, 'content-type': 'application/json' },
         ...headers,
       },
       body: JSON.stringify(body),
@@ -159,6 +180,49 @@ describe('Traces', () => {
     }
     assert.equal(collector.heads[0]!['x-tenant'], 'shop');
     assert.ok(!JSON.stringify(collector.spans).includes('sand'), 'no words of users');
+  });
+
+  it('go through another server, as the documentation draws them', async function () {
+    this.timeout(60_000);
+    const options = ['--otlp-endpoint', collector.address];
+    const { servers, idle, close } = await startCluster({ count: 2, options });
+    try {
+      const body = [{ id: 1, title: 'dune' }];
+      for (const one of servers) {
+        await one.finish('PATCH', '/indexes/books/settings', { body: embedded() });
+        await one.finish('POST', '/indexes/books/documents', { body });
+      }
+      await idle();
+      const trace = TRACE.replace(/^4/, '7');
+      const status = await search(
+        { q: 'sand', useNetwork: true, hybrid: { embedder: 'remote', semanticRatio: 1 } },
+        { traceparent: `00-${trace}-${PARENT}-01` },
+        servers[0],
+      );
+      assert.equal(status, 200);
+      const ofTrace = (one: Sent): boolean => one.traceId === trace;
+      await collector.find((one) => ofTrace(one) && one.name === 'POST /multi-search');
+      const root = await collector.find((one) => ofTrace(one) && one.parentSpanId === PARENT);
+      const spans = collector.spans.filter(ofTrace);
+      for (const name of ['embed', 'network', 'request', 'terms', 'rule vectorSort', 'write']) {
+        assert.ok(
+          spans.some((span) => span.name === name),
+          `no stage ${name}`,
+        );
+      }
+      const withoutStages = spans.filter(
+        ({ name, kind }) => kind !== INTERNAL || name.endsWith('search'),
+      );
+      const page = readFileSync('docs/operations.md', 'utf8');
+      const [, block] = /^## Traces\n[^]*?^```text\n([^]*?)^```/m.exec(page)!;
+      const drawn = block!.trimEnd().split('\n');
+      assert.equal(
+        drawn.map((line) => line.replace(/(?<=\S) {3,}\S.*$/, '')).join('\n'),
+        tree(withoutStages, root),
+      );
+    } finally {
+      await close();
+    }
   });
 
   it('are not recorded if the caller records none, but its ids are sent on', async () => {
