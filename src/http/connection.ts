@@ -6,6 +6,7 @@
  * object after a response or an abort, sends each response inside one cork, and uses body chunks
  * only during their callback.
  */
+import { SocketAddress } from 'node:net';
 import type { CancelSignal } from '../base/cancel-signal.ts';
 import type { Socket } from './socket-types.ts';
 import { Transfers, type Transfer } from './transfers.ts';
@@ -245,7 +246,9 @@ class SocketConnection implements Connection {
   }
 
   remoteAddress(): string {
-    return this.#done ? '' : Buffer.from(this.#res.getRemoteAddress()).toString('latin1');
+    return this.#done
+      ? ''
+      : shortAddress(Buffer.from(this.#res.getRemoteAddressAsText()).toString());
   }
 
   onAbort(listener: () => void): void {
@@ -697,4 +700,13 @@ export function listenWithLibrary(
     // Without the option a second server could share the port unnoticed.
     else app.listen(address.host, address.port, library.LIBUS_LISTEN_EXCLUSIVE_PORT, listening);
   });
+}
+
+/** The usual form of an IPv6 address; that of an IPv4 address that a socket for both shows. */
+export function shortAddress(text: string): string {
+  if (!text.includes(':')) return text;
+  return new SocketAddress({ address: text, family: 'ipv6' }).address.replace(
+    /^::ffff:(?=.*\.)/,
+    '',
+  );
 }

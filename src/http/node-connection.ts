@@ -28,6 +28,7 @@ import {
   type ResponseStream,
   type RequestHeaders,
   type TlsFiles,
+  shortAddress,
 } from './connection.ts';
 import { headTooLong, REQUEST_HEAD_BYTES_MAX } from './socket-library.ts';
 
@@ -72,7 +73,7 @@ class NodeConnection implements Connection {
   }
 
   remoteAddress(): string {
-    return this.#req.socket.remoteAddress ?? '';
+    return shortAddress(this.#req.socket.remoteAddress ?? '');
   }
 
   onAbort(listener: () => void): void {

@@ -47,8 +47,8 @@ export declare namespace Socket {
 
   interface Response {
     onAborted(listener: () => void): Response;
-    /** 4 or 16 bytes; empty for a unix socket. */
-    getRemoteAddress(): ArrayBuffer;
+    /** ASCII, IPv6 in eight groups of four digits; empty for a unix socket. */
+    getRemoteAddressAsText(): ArrayBuffer;
     /** `chunk` is detached when the callback returns. */
     onData(listener: (chunk: ArrayBuffer, last: boolean) => void): Response;
     /** Returns whether everything so far has been written. `offset`: bytes sent so far. */

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { receiveUpload } from '../../../src/http/body.ts';
-import { type Connection, listenWithLibrary } from '../../../src/http/connection.ts';
+import { type Connection, listenWithLibrary, shortAddress } from '../../../src/http/connection.ts';
 import type { Socket } from '../../../src/http/socket-types.ts';
 
 /** The socket: the calls made on it, in order. */
@@ -95,5 +95,19 @@ describe('A connection that waits for its response', () => {
     assert.ok('file' in (await upload));
     assert.deepEqual(socket.done, ['pause']);
     rmSync(folder, { recursive: true });
+  });
+});
+
+describe('The address of a peer', () => {
+  it('is short, and that of IPv4 on a socket for both', () => {
+    for (const [text, short] of [
+      ['10.0.0.1', '10.0.0.1'],
+      ['0000:0000:0000:0000:0000:ffff:0a00:0001', '10.0.0.1'],
+      ['::ffff:10.0.0.1', '10.0.0.1'],
+      ['2001:0db8:0000:0000:0000:0000:0000:0001', '2001:db8::1'],
+      ['', ''],
+    ] as const) {
+      assert.equal(shortAddress(text), short);
+    }
   });
 });
