@@ -10,6 +10,7 @@
 #include "base/parallel_for.h"
 #include "base/stage_clock.h"
 #include "search/allowed_documents.h"
+#include "search/diversity.h"
 #include "search/response.h"
 #include "search/groups.h"
 #include "search/hybrid.h"
@@ -194,6 +195,52 @@ RunResult RankHalves(std::shared_ptr<const index::Snapshot> snapshot, SearchRequ
                                      std::move(*semantic), std::move(merged));
 }
 
+// Ranks the hits of a list.
+// window  the positions of the page
+RunResult RankHits(std::shared_ptr<const index::Snapshot> snapshot, SearchRequest request,
+                   const KeptHits& kept, Window window, const Deadline& deadline) {
+  if (request.kind() == SearchKind::kHybrid) {
+    const uint64_t depth = DepthOf(request, *snapshot, kept.positions.end);
+    GANNET_ASSIGN_OR_RETURN(
+        auto run, RankHalves(snapshot, std::move(request), kept, window, deadline, depth));
+    const SearchRequest& ranked = run->request();
+    // Documents that are dropped on the way lower the totals, so later pages repeat the first one.
+    const Window first{0, ranked.FirstPage(snapshot->settings->max_total_hits)};
+    const bool drops = ranked.threshold || run->list().distinct != nullptr;
+    if (drops && first.end < kept.positions.end && !CountsBothHalves(ranked)) {
+      const uint64_t counted_depth = DepthOf(ranked, *snapshot, first.end);
+      GANNET_ASSIGN_OR_RETURN(auto counted, RankHalves(std::move(snapshot), ranked, {first, true},
+                                                       first, deadline, counted_depth));
+      run->CountAs(std::move(counted));
+    }
+    return run;
+  }
+  GANNET_ASSIGN_OR_RETURN(auto list, Rank(std::move(snapshot), request, kept, deadline));
+  return std::make_unique<SearchRun>(std::move(request), window, std::move(list));
+}
+
+// The same with `diversity`: ranks as many hits as the pages up to the window depend on.
+RunResult RankDiverse(const std::shared_ptr<const index::Snapshot>& snapshot,
+                      const SearchRequest& request, const KeptHits& kept, Window window,
+                      const Deadline& deadline) {
+  const uint64_t total_max = snapshot->settings->max_total_hits;
+  const auto times = [&](uint64_t count, uint64_t by) {
+    return count > total_max / by ? total_max : count * by;
+  };
+  for (uint64_t depth = times(window.end, 4);; depth = times(depth, 8)) {
+    GANNET_ASSIGN_OR_RETURN(
+        auto run, RankHits(snapshot, request, {{0, depth}, kept.scores}, window, deadline));
+    if (run->needs_vector()) return run;
+    InStage stage("diversity");
+    const bool whole = depth == total_max || run->hits().size() < depth;
+    DiverseHits diverse = Diversify(*snapshot, request, run->hits(), window.end, whole);
+    if (diverse.cut) continue;
+    CutTo(kept.positions, diverse.hits);
+    run->Show(std::move(diverse.hits));
+    return run;
+  }
+}
+
 // A facet search needs only the candidates.
 void WantCandidatesOnly(SearchRequest& request, bool exhaustive) {
   request.page = exhaustive ? PageMembers::Numbered(0, 0) : PageMembers();
@@ -250,24 +297,12 @@ RunResult RunSearch(std::shared_ptr<const index::Snapshot> snapshot, SearchReque
   const Deadline deadline = DeadlineOf(*snapshot, request);
   const Window window = request.RankedWindow(snapshot->settings->max_total_hits);
   const KeptHits kept{{from_start ? 0 : window.begin, window.end}, from_start};
-  if (request.kind() == SearchKind::kHybrid) {
-    const uint64_t depth = DepthOf(request, *snapshot, window.end);
-    GANNET_ASSIGN_OR_RETURN(
-        auto run, RankHalves(snapshot, std::move(request), kept, window, deadline, depth));
-    const SearchRequest& ranked = run->request();
-    // Documents that are dropped on the way lower the totals, so later pages repeat the first one.
-    const Window first{0, ranked.FirstPage(snapshot->settings->max_total_hits)};
-    const bool drops = ranked.threshold || run->list().distinct != nullptr;
-    if (drops && first.end < window.end && !CountsBothHalves(ranked)) {
-      const uint64_t counted_depth = DepthOf(ranked, *snapshot, first.end);
-      GANNET_ASSIGN_OR_RETURN(auto counted, RankHalves(std::move(snapshot), ranked, {first, true},
-                                                       first, deadline, counted_depth));
-      run->CountAs(std::move(counted));
-    }
-    return run;
+  if (request.diversity) {
+    GANNET_RETURN_IF_ERROR(
+        CheckFilterable(*snapshot->settings, request.diversity->attribute, "diversity"));
+    if (window.begin < window.end) return RankDiverse(snapshot, request, kept, window, deadline);
   }
-  GANNET_ASSIGN_OR_RETURN(auto list, Rank(std::move(snapshot), request, kept, deadline));
-  return std::make_unique<SearchRun>(std::move(request), window, std::move(list));
+  return RankHits(std::move(snapshot), std::move(request), kept, window, deadline);
 }
 
 Status AddVector(SearchRun& run, std::optional<std::vector<float>> vector, bool from_start,
@@ -275,6 +310,14 @@ Status AddVector(SearchRun& run, std::optional<std::vector<float>> vector, bool 
   SearchRequest request = run.request();
   request.vector = vector;
   request.cancelled = cancelled;
+  if (request.diversity) {
+    // How deep the halves are ranked depends on the merged list.
+    request.without_vector = !vector;
+    GANNET_ASSIGN_OR_RETURN(auto diverse,
+                            RunSearch(run.list().snapshot, std::move(request), from_start));
+    run = std::move(*diverse);
+    return Status::Ok();
+  }
   const Window window = run.window();
   const KeptHits kept{{from_start ? 0 : window.begin, window.end}, from_start};
   const uint64_t depth = DepthOf(request, run.snapshot(), window.end);

@@ -44,13 +44,13 @@ DocSet CandidatesOf(const RankedList& words, const RankedList& semantic, bool wh
   return candidates;
 }
 
+}  // namespace
+
 void CutTo(Window window, std::vector<Hit>& hits) {
   const uint64_t end = std::min<uint64_t>(hits.size(), window.end);
   hits.resize(end);
   hits.erase(hits.begin(), hits.begin() + static_cast<ptrdiff_t>(std::min(window.begin, end)));
 }
-
-}  // namespace
 
 Result<const index::EmbedderSettings*> EmbedderOf(const index::Settings& settings,
                                                   const std::string& name,

@@ -60,6 +60,9 @@ MergedHits MergeHits(const std::vector<Hit>& words, const std::vector<Hit>& sema
 // several of a half because of one (`MergedHits::cut`). All hits if every document is counted.
 uint64_t DepthOf(const SearchRequest& request, const index::Snapshot& snapshot, uint64_t end);
 
+// Keeps the hits of the window of a list.
+void CutTo(Window window, std::vector<Hit>& hits);
+
 // The result of a hybrid search.
 struct HybridResult {
   std::vector<Hit> hits;  // hits of the window

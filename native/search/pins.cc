@@ -39,6 +39,7 @@ Status KeepPins(const index::Snapshot& snapshot, SearchRequest& request,
   std::stable_sort(pins.begin(), pins.end(), [](const PinnedDocument& a, const PinnedDocument& b) {
     return a.position < b.position;
   });
+  request.pinned_at = pins;
   if (!excluded.empty()) request.excluded = std::make_shared<const DocSet>(std::move(excluded));
   if (!pinned.empty()) request.pinned = std::make_shared<const DocSet>(std::move(pinned));
   return Status::Ok();

@@ -11,21 +11,15 @@
 
 namespace gannet::search {
 
-// A pin whose document exists and matches the filter.
-struct PinnedDocument {
-  DocId docid;
-  uint32_t position = 0;
-  bool hidden = false;
-};
-
 // The documents that pins name, as far as they exist, in order of precedence. Call it before taking
 // the snapshot that is searched: an older snapshot might lack these documents.
 Result<std::vector<PinnedDocument>> FindPins(index::Index& index, const std::vector<Pin>& pins);
 
 // Keeps the pins whose document is in the snapshot and matches the filter of the request, each
 // document once, ordered by position. Stores the set of these documents in `request.pinned`, the
-// set of these and of the hidden documents in `request.excluded`, and in `request.matching` the
-// documents that the filter was found to match within the time limit.
+// set of these and of the hidden documents in `request.excluded`, their positions in
+// `request.pinned_at`, and in `request.matching` the documents that the filter was found to match
+// within the time limit.
 Status KeepPins(const index::Snapshot& snapshot, SearchRequest& request,
                 std::vector<PinnedDocument>& pins);
 

@@ -52,6 +52,10 @@ Hybrid ParseHybrid(const json::Value& value) {
   return hybrid;
 }
 
+Diversity ParseDiversity(const json::Value& value) {
+  return {value["attribute"].string(), value["max"].integer()};
+}
+
 std::vector<Pin> ParsePins(const json::Value& value) {
   std::vector<Pin> pins;
   for (const json::Value& pin : value.items())
@@ -96,6 +100,7 @@ constexpr Parameter kParameters[] = {
     {"multimodal", READ(multimodal, value.boolean())},
     {"sort", READ(sort, StringsOr(value))},
     {"distinct", READ(distinct, value.string())},
+    {"diversity", READ(diversity, ParseDiversity(value))},
     {"facets", READ(facets, StringsOr(value))},
     {"attributesToRetrieve", READ(attributes_to_retrieve, value.Strings())},
     {"attributesToSearchOn", READ(attributes_to_search_on, value.Strings())},
@@ -126,6 +131,8 @@ constexpr Parameter kParameters[] = {
 Status CheckComplete(const json::Value& object) {
   if (object["hybrid"].is_object())
     GANNET_RETURN_IF_ERROR(RequireMembers(object["hybrid"], "hybrid.", {"semanticRatio"}));
+  if (object["diversity"].is_object())
+    GANNET_RETURN_IF_ERROR(RequireMembers(object["diversity"], "diversity.", {"max"}));
   if (object["attributesToHighlight"].is_array())
     GANNET_RETURN_IF_ERROR(RequireMembers(object, "", {"highlightPreTag", "highlightPostTag"}));
   if (object["attributesToCrop"].is_array())

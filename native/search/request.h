@@ -60,10 +60,23 @@ struct GroupBy {
   bool facets_per_group = false;  // facets count the best hits only
 };
 
+// The parameter `diversity`: at most `max` hits with one value of the attribute on each page.
+struct Diversity {
+  std::string attribute;
+  uint64_t max = 0;
+};
+
 // A document pinned to a fixed position of the result, or hidden from it
 // (docs/behaviour/search-rules.md).
 struct Pin {
   std::string id;  // external
+  uint32_t position = 0;
+  bool hidden = false;
+};
+
+// A pin whose document exists and matches the filter.
+struct PinnedDocument {
+  DocId docid;
   uint32_t position = 0;
   bool hidden = false;
 };
@@ -102,6 +115,7 @@ struct SearchRequest {
   std::optional<std::string> distinct;
   std::vector<std::string> facets;
   std::optional<GroupBy> group;
+  std::optional<Diversity> diversity;
   std::optional<std::vector<std::string>> attributes_to_retrieve, attributes_to_search_on;
   HighlightOptions format;
   std::optional<MatchingStrategy> strategy;  // nullopt: the strategy of the index
@@ -122,6 +136,7 @@ struct SearchRequest {
   //
   // Pinned documents. May be null.
   std::shared_ptr<const DocSet> pinned;
+  std::vector<PinnedDocument> pinned_at;  // the same by position
   // Pinned and hidden documents, which are not ranked. (Documents with negative words are excluded
   // elsewhere.) May be null.
   std::shared_ptr<const DocSet> excluded;

@@ -1,6 +1,7 @@
 // A search that has been run: the source of the response.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -11,6 +12,7 @@
 #include "index/snapshot.h"
 #include "search/hybrid.h"
 #include "search/ranked_list.h"
+#include "search/ranking/score_details.h"
 #include "search/request.h"
 
 namespace gannet::search {
@@ -51,11 +53,23 @@ class SearchRun {
   void CountAs(std::unique_ptr<SearchRun> run) { counted_ = std::move(run); }
   SearchRun* counted() { return counted_.get(); }
 
+  // Shows these ranked hits of the run, in another order.
+  void Show(std::vector<Hit> hits) {
+    if (merged_) {
+      merged_->semantic_hit_count = static_cast<uint64_t>(std::count_if(
+          hits.begin(), hits.end(), [](const Hit& hit) { return HasVector(hit.detail); }));
+    }
+    shown_ = std::move(hits);
+  }
+
   const SearchRequest& request() const { return request_; }
   const index::Snapshot& snapshot() const { return *list_->snapshot; }
   // The list that determines how hits are written; of a hybrid search the list by words.
   const RankedList& list() const { return *list_; }
-  const std::vector<Hit>& hits() const { return merged_ ? merged_->hits : list_->hits(); }
+  const std::vector<Hit>& hits() const {
+    if (shown_) return *shown_;
+    return merged_ ? merged_->hits : list_->hits();
+  }
   // Documents that count for totals and facets. REQUIRES: SearchRequest::needs_candidates
   const DocSet& candidates() const {
     if (counted_) return counted_->candidates();
@@ -89,7 +103,8 @@ class SearchRun {
   SearchRequest request_;
   Window window_;
   std::unique_ptr<RankedList> list_, semantic_;
-  std::optional<HybridResult> merged_;  // the result of a hybrid search
+  std::optional<HybridResult> merged_;     // the result of a hybrid search
+  std::optional<std::vector<Hit>> shown_;  // usually none
   bool needs_vector_ = false;
   std::unique_ptr<SearchRun> counted_;  // usually null
 };

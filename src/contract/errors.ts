@@ -217,6 +217,7 @@ const PLAIN = [
   'invalid_search_crop_marker',
   'invalid_search_distinct',
   'invalid_search_embedder',
+  'invalid_search_diversity',
   'invalid_search_facets',
   'invalid_search_facets_per',
   'invalid_search_filter',

@@ -96,6 +96,12 @@ function federatedFault(
       '`rerank` is not available in a query of a federated search; remove it.',
     );
   }
+  if (isGiven(query.diversity)) {
+    return refuse(
+      'invalid_search_diversity',
+      '`diversity` is not available in a query of a federated search; remove it.',
+    );
+  }
   if (isGiven(query.showPerformanceDetails)) {
     return refuse(
       'invalid_multi_search_query_show_performance_details',
@@ -153,7 +159,9 @@ export function searchGate(
     useNetwork,
     personalize,
     rerank,
-  }: Pick<SearchRequest, 'useNetwork'> & Partial<Pick<SearchRequest, 'personalize' | 'rerank'>>,
+    diversity,
+  }: Pick<SearchRequest, 'useNetwork'> &
+    Partial<Pick<SearchRequest, 'personalize' | 'rerank' | 'diversity'>>,
   features: FeatureSet,
 ): ApiError | null {
   if (useNetwork === true && !features.network) {
@@ -163,6 +171,16 @@ export function searchGate(
     return new ApiError(
       'invalid_search_rerank',
       '`rerank` cannot be combined with `useNetwork`: each server has rerankers of its own.',
+    );
+  }
+  if (isGiven(diversity) && (useNetwork === true || isGiven(rerank))) {
+    const reason =
+      useNetwork === true
+        ? '`useNetwork`: the pages of a network are merged from those of its servers'
+        : '`rerank`, which puts hits into another order';
+    return new ApiError(
+      'invalid_search_diversity',
+      `\`diversity\` cannot be combined with ${reason}.`,
     );
   }
   if (isGiven(personalize)) {

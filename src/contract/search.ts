@@ -178,6 +178,23 @@ const RERANK = nullable(
   ),
 );
 
+const DIVERSITY_CODE = 'invalid_search_diversity';
+
+const DIVERSITY_MAX = integer({ minimum: 1, default: 2, 'x-code': DIVERSITY_CODE });
+
+/** See docs/behaviour/results.md. */
+const DIVERSITY = nullable(
+  object(
+    { attribute: attribute(DIVERSITY_CODE), max: optional(nullable(DIVERSITY_MAX)) },
+    {
+      default: null,
+      description:
+        'Each page has at most `max` hits with one value of the attribute. Others move to later pages.',
+      ...coded(DIVERSITY_CODE),
+    },
+  ),
+);
+
 /** In the order in which a message lists them. */
 const SEARCH_PROPERTIES = {
   q: nullable(string({ default: '', 'x-code': 'invalid_search_q' })),
@@ -206,6 +223,7 @@ const SEARCH_PROPERTIES = {
     maxItems: SORT_CRITERIA_MAX,
   },
   distinct: nullable(attribute('invalid_search_distinct'), { default: null }),
+  diversity: DIVERSITY,
   facets: stringList('invalid_search_facets'),
   highlightPreTag: string({ default: '<em>', 'x-code': 'invalid_search_highlight_pre_tag' }),
   highlightPostTag: string({ default: '</em>', 'x-code': 'invalid_search_highlight_post_tag' }),
@@ -300,6 +318,7 @@ export type Groupable = Pick<
   | 'page'
   | 'hitsPerPage'
   | 'distinct'
+  | 'diversity'
   | 'personalize'
   | 'rerank'
   | 'showPerformanceDetails'
@@ -310,6 +329,7 @@ export type Groupable = Pick<
 export const SEARCH_DEFAULTS = {
   hybrid: defaultsOf(HYBRID_OPTIONS, 'semanticRatio'),
   reranked: defaultOf(RERANKED),
+  diversity: { max: defaultOf(DIVERSITY_MAX) },
 };
 const PAGE_DEFAULTS = defaultsOf(SEARCH_PROPERTIES, 'offset', 'limit');
 const { limit: _, ...PARAMETER_DEFAULTS }: Record<string, unknown> = Object.fromEntries(
@@ -369,6 +389,10 @@ const REPLACED = {
   sort: {
     sort: declared<string[]>({ ...asParameter(SEARCH_PROPERTIES.sort), 'x-query': 'sort-list' }),
   },
+  diversity: {
+    diversityAttribute: attribute(DIVERSITY_CODE),
+    diversityMax: DIVERSITY_MAX,
+  },
   personalize: { personalizeUserContext: USER_CONTEXT },
   rerank: {},
 };
@@ -386,6 +410,7 @@ function searchParameters() {
     Replaced['hybrid'] &
     Replaced['filter'] &
     Replaced['sort'] &
+    Replaced['diversity'] &
     Replaced['personalize'];
 }
 

@@ -17,6 +17,7 @@ export interface Grouping extends GroupBy {
 /** The parameters that say which hits of a list are returned, or once per value. */
 const WINDOW = [
   'distinct',
+  'diversity',
   'limit',
   'offset',
   'page',

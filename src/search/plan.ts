@@ -144,6 +144,9 @@ export function planSearch(
     request,
     parametersOf(params),
     !isGiven(params.groupBy) && hitsPageOf(params),
+    isGiven(params.diversity) && {
+      diversity: { ...params.diversity, ...complete(params.diversity, SEARCH_DEFAULTS.diversity) },
+    },
   );
 }
 

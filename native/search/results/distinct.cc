@@ -82,17 +82,19 @@ void Distinct::ValuesOfInto(DocId kept, DocSet& excluded) const {
   if (!was_excluded) excluded.Remove(kept);
 }
 
+Status CheckFilterable(const index::Settings& settings, const std::string& attribute,
+                       const std::string& parameter) {
+  const auto rule = settings.Filterable(attribute);
+  if (rule && rule->first.filterable()) return Status::Ok();
+  return Status::Invalid("The attribute `" + attribute + "` of `" + parameter +
+                             "` is not filterable. " + settings.FilterableText(),
+                         "invalid_search_" + parameter);
+}
+
 Result<std::unique_ptr<Distinct>> DistinctOf(const index::Snapshot& snapshot,
                                              const std::optional<std::string>& attribute) {
   const index::Settings& settings = *snapshot.settings;
-  if (attribute) {
-    const auto rule = settings.Filterable(*attribute);
-    if (!rule || !rule->first.filterable()) {
-      return Status::Invalid("The attribute `" + *attribute +
-                                 "` of `distinct` is not filterable. " + settings.FilterableText(),
-                             "invalid_search_distinct");
-    }
-  }
+  if (attribute) GANNET_RETURN_IF_ERROR(CheckFilterable(settings, *attribute, "distinct"));
   const std::optional<std::string>& name = attribute ? attribute : settings.distinct;
   if (!name) return std::unique_ptr<Distinct>();
   auto distinct = std::make_unique<Distinct>(snapshot, *name);

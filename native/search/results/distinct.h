@@ -46,6 +46,11 @@ class Distinct {
   bool active_ = false;
 };
 
+// Whether the attribute that a parameter names may be compared by its values. Invalid: it is not
+// filterable; the code is that of the parameter.
+Status CheckFilterable(const index::Settings& settings, const std::string& attribute,
+                       const std::string& parameter);
+
 // Distinct by the attribute that a request names, else by that of the settings. Null: there is
 // neither, or no document has a value. Invalid: invalid_search_distinct.
 Result<std::unique_ptr<Distinct>> DistinctOf(const index::Snapshot& snapshot,

@@ -320,7 +320,8 @@ function hasVectorParameters({ vector, media, hybrid }: VectorRequest): boolean 
 }
 
 function fromParameters(parameters: SearchParameters): SearchRequest {
-  const { hybridEmbedder, personalizeUserContext, ...others } = parameters;
+  const { hybridEmbedder, personalizeUserContext, diversityAttribute, diversityMax, ...others } =
+    parameters;
   const { hybridSemanticRatio, hybridMinScore, hybridFusion, ...rest } = others;
   const request: SearchRequest = rest;
   if (hybridEmbedder !== undefined) {
@@ -339,6 +340,17 @@ function fromParameters(parameters: SearchParameters): SearchRequest {
         `The parameter \`${name}\` needs \`hybridEmbedder\`.`,
       );
     }
+  }
+  if (diversityAttribute !== undefined) {
+    request.diversity = {
+      attribute: diversityAttribute,
+      ...(diversityMax === undefined ? {} : { max: diversityMax }),
+    };
+  } else if (diversityMax !== undefined) {
+    throw new ApiError(
+      'invalid_search_diversity',
+      'The parameter `diversityMax` needs `diversityAttribute`.',
+    );
   }
   if (personalizeUserContext !== undefined) {
     request.personalize = { userContext: personalizeUserContext };
