@@ -41,6 +41,22 @@ describe('Branches', () => {
       origin: 'products',
       settings: { stopWords: { origin: [], branch: ['shoe'] } },
     });
+    // Settings that responses leave out where they have their defaults, on either side.
+    await server.finish('PATCH', '/indexes/draft/settings', {
+      body: { stopWords: null, defaultMatchingStrategy: 'all' },
+    });
+    await server.finish('PATCH', '/indexes/products/settings', {
+      body: { substringAttributes: ['title'] },
+    });
+    assert.deepEqual((await diff('draft')).json.settings, {
+      defaultMatchingStrategy: { origin: 'last', branch: 'all' },
+      substringAttributes: { origin: ['title'], branch: [] },
+    });
+    for (const uid of ['draft', 'products']) {
+      const body = { stopWords: uid === 'draft' ? ['shoe'] : null };
+      const others = { defaultMatchingStrategy: null, substringAttributes: null };
+      await server.finish('PATCH', `/indexes/${uid}/settings`, { body: { ...body, ...others } });
+    }
     await server.finish('DELETE', '/indexes/draft/documents/0');
     await fill('products', 'red shoe', 'blue shoe', 'hat');
     assert.deepEqual(await titlesIn('products'), ['red shoe', 'blue shoe', 'hat']);

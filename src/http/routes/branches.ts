@@ -13,7 +13,7 @@ import {
   BRANCHES,
   TASK_SUMMARY,
 } from '../../contract/responses.ts';
-import { renderSettings } from '../../contract/settings.ts';
+import { renderSetting, renderSettings, type SettingName } from '../../contract/settings.ts';
 import type { Dependencies } from '../dependencies.ts';
 import {
   bodyOf,
@@ -101,15 +101,19 @@ function showDifferences(
   const [before, after] = [origin, uid].map((name) => {
     const settings = indexes.settings(name);
     if (settings === undefined) throw indexNotFound(name);
-    return renderSettings(settings, features.get());
+    return settings;
   });
-  const names = Object.keys(after!).filter(
-    (name) => JSON.stringify(before![name]) !== JSON.stringify(after![name]),
-  );
-  const settings = Object.fromEntries(
-    names.map((name) => [name, { origin: before![name], branch: after![name] }]),
-  );
-  return longJson({ uid, origin, settings });
+  // Either may leave out what the other shows.
+  const shown = [before!, after!].map((settings) => renderSettings(settings, features.get()));
+  const differences = Object.keys({ ...shown[0], ...shown[1] })
+    .map((name) => ({
+      name,
+      origin: renderSetting(before!, name as SettingName),
+      branch: renderSetting(after!, name as SettingName),
+    }))
+    .filter(({ origin: a, branch: b }) => JSON.stringify(a) !== JSON.stringify(b))
+    .map(({ name, ...values }) => [name, values] as const);
+  return longJson({ uid, origin, settings: Object.fromEntries(differences) });
 }
 
 async function promote(
