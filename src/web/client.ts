@@ -13,6 +13,14 @@ export class Fault extends Error {
   }
 }
 
+/** A handler of errors for which one of the server means that there is nothing. */
+export function unless(code: string): (error: unknown) => null {
+  return (error) => {
+    if (error instanceof Fault && error.code === code) return null;
+    throw error;
+  };
+}
+
 export interface SendOptions {
   /** Sent as JSON. */
   body?: unknown;

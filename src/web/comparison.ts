@@ -7,6 +7,34 @@ export type Movement =
   | { readonly kind: 'moved'; readonly by: number }
   | { readonly kind: 'absent' };
 
+/** How the first hits of a list differ from those of another. */
+export interface Moves {
+  readonly up: number;
+  readonly down: number;
+  readonly added: number;
+  readonly dropped: number;
+}
+
+/** @param first number of hits that count; each is sought in the whole other list */
+export function movesOf(before: readonly string[], after: readonly string[], first: number): Moves {
+  const ofAfter = movements(after, before).slice(0, first);
+  const moved = (sign: number): number =>
+    ofAfter.filter((one) => one.kind === 'moved' && Math.sign(one.by) === sign).length;
+  const absent = (list: readonly Movement[]): number =>
+    list.filter(({ kind }) => kind === 'absent').length;
+  return {
+    up: moved(1),
+    down: moved(-1),
+    added: absent(ofAfter),
+    dropped: absent(movements(before, after).slice(0, first)),
+  };
+}
+
+/** How much a person would notice. */
+export function changeOf({ up, down, added, dropped }: Moves): number {
+  return up + down + added + dropped;
+}
+
 /**
  * For each id of `here`, where it is in `there`.
  * @param here ids in order, like `there`

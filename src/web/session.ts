@@ -14,6 +14,10 @@ const RIGHTS = {
   stats: 'stats.get',
   metrics: 'metrics.get',
   cancels: 'metrics.update',
+  creates: 'indexes.create',
+  deletes: 'indexes.delete',
+  swaps: 'indexes.swap',
+  reads: 'documents.get',
   settings: 'settings.update',
   tasks: 'tasks.get',
   keys: 'keys.get',
@@ -29,6 +33,9 @@ const RIGHTS = {
 } as const;
 
 export type Right = keyof typeof RIGHTS;
+
+/** Those that alone open no view. */
+const FURTHER: readonly Right[] = ['cancels', 'creates', 'deletes', 'swaps', 'reads', 'version'];
 
 export interface Session {
   readonly client: Client;
@@ -63,7 +70,7 @@ export async function openSession(key: string | null): Promise<Opening> {
   const rights = new Set(names.filter((name) => actions.includes(RIGHTS[name])));
   // The view explains that keys need a master key.
   if (!hasMasterKey) rights.add('keys');
-  if (names.every((name) => name === 'version' || !rights.has(name))) {
+  if (names.every((name) => FURTHER.includes(name) || !rights.has(name))) {
     const message = 'This key is not valid, has expired, or gives access to nothing on this page.';
     return { kind: 'keyNeeded', message: key === null ? null : message };
   }

@@ -14,6 +14,24 @@ function same(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
+/** The settings, also those that the server leaves out because they have their defaults. */
+export function complete(shown: Values, schemas: Schemas): Values {
+  return Object.fromEntries(
+    Object.entries(schemas)
+      .filter(([name, schema]) => name in shown || 'x-initial' in schema)
+      .map(([name, schema]) => [name, name in shown ? shown[name] : schema['x-initial']]),
+  );
+}
+
+/** `products-draft`, or with the first number with which no index has that name. */
+export function draftName(origin: string, taken: ReadonlySet<string>): string {
+  const name = `${origin}-draft`;
+  for (let n = 1; ; n++) {
+    const numbered = n === 1 ? name : `${name}-${n}`;
+    if (!taken.has(numbered)) return numbered;
+  }
+}
+
 /** The settings in `draft` that differ from those in `values`, in the order of `values`. */
 export function changesOf(values: Values, draft: Values): Change[] {
   return Object.keys(values)

@@ -5,6 +5,8 @@ import type { Batch, Task } from './task.ts';
 
 const POLL_MS = 200;
 const POLL_MS_MAX = 2000;
+/** The status of requests whose task fails: those that are refused at once have it, too. */
+const REFUSED = 400;
 /** How long the server may be unreachable, for example during a restart, before waiting fails. */
 const AWAY_MS_MAX = 120_000;
 
@@ -41,7 +43,11 @@ export async function ended(
   if (task.status === 'succeeded') {
     return `Done in ${milliseconds(durationMs(task.duration))} (task ${taskUid}).`;
   }
-  throw new Error(task.error?.message ?? `Task ${taskUid} was canceled.`);
+  const { code, message } = task.error ?? {
+    code: 'canceled',
+    message: `Task ${taskUid} was canceled.`,
+  };
+  throw new Fault(REFUSED, code, message);
 }
 
 /** Sends a write and waits until it has finished. */

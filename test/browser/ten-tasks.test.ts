@@ -180,6 +180,60 @@ describe('Tasks of a new user, in a browser', () => {
       .waitFor();
   });
 
+  task('tries a setting next to the live index, applies it, and goes back', async () => {
+    const { server } = stage;
+    const indexes = async (): Promise<string[]> =>
+      (await get('/indexes')).results.map(({ uid }: any) => uid).sort();
+    for (const q of ['red', 'red', 'boot']) {
+      await server.call('POST', '/indexes/shoes/search', { body: { q } });
+    }
+    await go('Settings');
+    const words = region('Stop words');
+    await fill('Find or add: stop words', 'red', words);
+    await click('Add to stop words', words);
+    await click('Try next to the live index');
+    const panel = region('Draft of shoes');
+    await panel.getByText(/^1 of \d known queries has other first hits/).waitFor();
+    // What changes most is shown.
+    assert.equal(await main().getByLabel('Search', { exact: true }).inputValue(), 'red');
+    await region('Live').getByText('dropped', { exact: true }).first().waitFor();
+    assert.ok(actions <= 5, `${actions} actions`);
+    assert.deepEqual((await get('/indexes/shoes/settings')).stopWords, []);
+    // The draft is an index: the page finds it again, and so does everyone else.
+    await page.reload();
+    await panel.getByText(/^1 of/).waitFor();
+    await go('Settings');
+    const drafts = region('Drafts');
+    await drafts.getByRole('link', { name: 'Settings shoes-draft' }).click();
+    await page.getByText('This is a draft of shoes').waitFor();
+    // The live index is changed meanwhile.
+    await server.finish('PATCH', '/indexes/shoes/settings', { body: { dictionary: ['J.R.'] } });
+    await page.getByRole('link', { name: 'See its results next to those of shoes' }).click();
+    await panel.getByText('Changed in shoes after the draft was made: dictionary.').waitFor();
+    await click('Take them into the draft', panel);
+    await panel.getByText('Changed in shoes').waitFor({ state: 'detached' });
+    assert.deepEqual((await get('/indexes/shoes-draft/settings')).dictionary, ['J.R.']);
+    const apply = async (change: string): Promise<void> => {
+      await click('Apply to shoes', panel);
+      await dialog().getByText(change).waitFor();
+      await click('Apply', dialog());
+      await page.getByText('shoes has what the draft had. Apply again to go back.').waitFor();
+    };
+    await apply('+ [');
+    assert.deepEqual((await get('/indexes/shoes/settings')).stopWords, ['red']);
+    await region('Draft').getByText('new', { exact: true }).first().waitFor();
+    // Nobody has changed the settings since.
+    await panel.getByText(/^1 of/).waitFor();
+    assert.equal(await panel.getByRole('alert').count(), 0);
+    await apply('− [');
+    assert.deepEqual((await get('/indexes/shoes/settings')).stopWords, []);
+    await click('Discard the draft', panel);
+    await click('Discard the draft', dialog());
+    await panel.waitFor({ state: 'detached' });
+    assert.deepEqual(await indexes(), ['shoes']);
+    await server.finish('PATCH', '/indexes/shoes/settings', { body: { dictionary: null } });
+  });
+
   task('grades hits, and measures a draft by them', async () => {
     const { server } = stage;
     await server.finish('POST', '/indexes/shoes/branch', { body: { uid: 'shoes-draft' } });

@@ -29,7 +29,7 @@ const IndexesContext = createContext<Indexes | null>(null);
 const STORED_INDEX = 'gannet-index';
 
 /** Views whose argument is the uid of an index. */
-const INDEX_VIEWS: readonly string[] = ['search', 'documents', 'settings'];
+const INDEX_VIEWS: readonly string[] = ['search', 'documents', 'settings', 'judgements'];
 
 export function isIndexView(view: string): boolean {
   return INDEX_VIEWS.includes(view);

@@ -1,6 +1,7 @@
 import { useRef, useState } from 'preact/hooks';
 import { Figure } from '../chart.tsx';
-import { Fault, pathOf, type Client } from '../client.ts';
+import { replaceAddress, useAddress, viewHref } from '../address.ts';
+import { pathOf, type Client } from '../client.ts';
 import { counted, percent } from '../format.ts';
 import { titleField } from '../hit-fields.ts';
 import { useAction, useLoaded, type Action } from '../hooks.ts';
@@ -9,7 +10,6 @@ import {
   differenceOf,
   GRADES,
   gradesOf,
-  HITS_JUDGED,
   isMeasurable,
   judgedIndex,
   type JudgedQuery,
@@ -18,6 +18,7 @@ import {
   queryId,
   withGrade,
 } from '../judged.ts';
+import { hitsOf, judgedQueries } from '../known-queries.ts';
 import { Choice } from '../parts/choice.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { JsonValue } from '../parts/json-value.tsx';
@@ -31,8 +32,6 @@ import { OfIndex, useIndexUids } from './index-picker.tsx';
 
 /** Queries that are shown and measured. */
 const QUERIES_MAX = 1000;
-/** Searches in one request. */
-const TOGETHER = 20;
 
 export function JudgementsView({ uid }: { uid: string | null }): JSX.Element {
   return (
@@ -51,15 +50,7 @@ function useJudged(uid: string): {
   const { client } = useSession();
   const [changed, setChanged] = useState<ReadonlyMap<string, JudgedQuery>>(new Map());
   const loaded = useLoaded(
-    async (signal) => {
-      const path = pathOf(['indexes', judgedIndex(uid), 'documents'], { limit: QUERIES_MAX });
-      const page = client.send<{ results: JudgedQuery[] }>('GET', path, { signal });
-      const { results } = await page.catch((error: unknown) => {
-        if (error instanceof Fault && error.code === 'index_not_found') return { results: [] };
-        throw error;
-      });
-      return results;
-    },
+    (signal) => judgedQueries(client, uid, QUERIES_MAX, signal),
     [client, uid],
   );
   const all = new Map((loaded.value ?? []).map((query) => [query.id, query]));
@@ -200,26 +191,6 @@ function Hits({ q, index, judged, onGrade }: HitsProps): JSX.Element {
   );
 }
 
-/** The ids of the hits of each query. */
-async function hitsOf(
-  client: Client,
-  { uid, key }: { uid: string; key: string },
-  queries: readonly JudgedQuery[],
-): Promise<string[][]> {
-  const found: string[][] = [];
-  for (let at = 0; at < queries.length; at += TOGETHER) {
-    const sent = queries.slice(at, at + TOGETHER).map(({ q }) => ({
-      ...{ indexUid: uid, q, limit: HITS_JUDGED, attributesToRetrieve: [key] },
-    }));
-    const { results } = await client.send<{ results: { hits: Hit[] }[] }>('POST', '/multi-search', {
-      body: { queries: sent },
-      isTest: true,
-    });
-    found.push(...results.map(({ hits }) => hits.map((hit) => String(hit[key]))));
-  }
-  return found;
-}
-
 interface Outcomes {
   /** Those that were measured, in the order of the figures. */
   readonly queries: readonly JudgedQuery[];
@@ -254,7 +225,7 @@ function Measure({ index, list, onJudge, onDelete }: MeasureProps): JSX.Element 
   const { client } = useSession();
   const action: Action = useAction();
   const uids = useIndexUids().filter((uid) => uid !== index.uid && uid !== judgedIndex(index.uid));
-  const [draft, setDraft] = useState('');
+  const { draft = '' } = useAddress().query;
   const [outcomes, setOutcomes] = useState<Outcomes | null>(null);
   const shown = (query: JudgedQuery, figures: Measured | undefined): string => {
     const n = outcomes?.queries.findIndex(({ id }) => id === query.id) ?? -1;
@@ -272,7 +243,7 @@ function Measure({ index, list, onJudge, onDelete }: MeasureProps): JSX.Element 
           label="Compare with"
           value={draft}
           options={[['', 'nothing'], ...uids.map((uid) => [uid, uid] as const)]}
-          onChoose={setDraft}
+          onChoose={(uid) => replaceAddress(viewHref('judgements', index.uid, { draft: uid }))}
         />
         <button
           type="button"

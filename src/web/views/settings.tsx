@@ -1,10 +1,12 @@
-import { useState } from 'preact/hooks';
-import { useAddress } from '../address.ts';
+import { useEffect, useState } from 'preact/hooks';
+import { goTo, useAddress } from '../address.ts';
+import { allSettings, type LoadedSettings } from '../all-settings.ts';
 import { pathOf, type Client } from '../client.ts';
-import { description, settingGroups, settingSchemas } from '../description.ts';
+import { draftHref, MAKES_DRAFTS, useOrigin } from '../draft-hooks.ts';
+import { makeDraft } from '../drafts.ts';
 import { counted, durationMs, milliseconds } from '../format.ts';
 import { useAction, useLoaded, type Action, type Loaded } from '../hooks.ts';
-import { settingsOf, type IndexEntry } from '../indexes.ts';
+import type { IndexEntry } from '../indexes.ts';
 import { Coded } from '../parts/coded.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { Outcome } from '../parts/outcome.tsx';
@@ -31,6 +33,7 @@ import { finish } from '../tasks.ts';
 import { useUnsaved } from '../unsaved.ts';
 import { OfIndex } from './index-picker.tsx';
 import { CopySettings } from './settings/copy-settings.tsx';
+import { Drafts } from './settings/drafts.tsx';
 import { Editor } from './settings/editor.tsx';
 import { Review } from './settings/review.tsx';
 
@@ -56,23 +59,8 @@ const COST_WORDS: Readonly<Record<Cost, readonly [string, string]>> = {
   ],
 };
 
-interface Loading {
-  readonly values: Values;
-  readonly schemas: Schemas;
-  readonly groups: readonly string[];
-}
-
-/** The settings, also those that the server leaves out because they have their defaults. */
-function complete(shown: Values, schemas: Schemas): Values {
-  return Object.fromEntries(
-    Object.entries(schemas)
-      .filter(([name, schema]) => name in shown || 'x-initial' in schema)
-      .map(([name, schema]) => [name, name in shown ? shown[name] : schema['x-initial']]),
-  );
-}
-
 interface Drafted {
-  readonly loaded: Loaded<Loading>;
+  readonly loaded: Loaded<LoadedSettings>;
   readonly values: Values;
   readonly schemas: Schemas;
   readonly draft: Values;
@@ -80,35 +68,48 @@ interface Drafted {
   readonly action: Action;
   change(name: string, value: unknown): void;
   save(): void;
+  /** Gives a draft the changes, and shows its results. */
+  tryOut(): void;
   discard(): void;
   /** null: nothing was saved, or it had a secret, which the server does not show. */
   readonly undo: (() => void) | null;
 }
 
-function useDraft(uid: string): Drafted {
+function useDraft(uid: string, origin: string | null): Drafted {
   const { client } = useSession();
+  const known = useIndexes().list;
   const [draft, setDraft] = useState<Values>({});
   /** The settings after the last save. */
   const [saved, setSaved] = useState<Values | null>(null);
   const [reverse, setReverse] = useState<Values | null>(null);
+  /** Where the draft is shown that has the changes. */
+  const [tried, setTried] = useState<string | null>(null);
   const action = useAction();
-  const loaded = useLoaded(
-    async (signal): Promise<Loading> => {
-      const shown = await settingsOf(client, uid, signal);
-      const known = await description(client);
-      const schemas = settingSchemas(known);
-      return { values: complete(shown, schemas), schemas, groups: settingGroups(known) };
-    },
-    [client, uid],
-  );
+  const loaded = useLoaded((signal) => allSettings(client, uid, signal), [client, uid]);
   const { schemas = {} } = loaded.value ?? {};
   const values = saved ?? loaded.value?.values ?? {};
   const changes = changesOf(values, draft);
   useUnsaved(changes.length > 0, true);
+  // Nothing is unsaved any more.
+  useEffect(() => {
+    if (tried !== null && changes.length === 0) goTo(tried);
+  }, [tried, changes.length]);
+  const tryOut = (): void =>
+    action.run(async () => {
+      const settings = patchOf(changes, schemas);
+      let draftUid = uid;
+      if (origin === null) {
+        const uids = known.map((one) => one.uid);
+        draftUid = await makeDraft(client, { origin: uid, known: uids, settings });
+      } else await finish(client, 'PATCH', pathOf(['indexes', uid, 'settings']), settings);
+      setDraft({});
+      setTried(draftHref(origin ?? uid, draftUid));
+      return `${draftUid} has these settings.`;
+    });
   const send = (body: Values, next: Values | null): void =>
     action.run(async () => {
       const outcome = await finish(client, 'PATCH', pathOf(['indexes', uid, 'settings']), body);
-      setSaved(complete(await settingsOf(client, uid), schemas));
+      setSaved((await allSettings(client, uid)).values);
       setDraft({});
       setReverse(next);
       return outcome;
@@ -125,6 +126,7 @@ function useDraft(uid: string): Drafted {
     changes,
     action,
     change: (name, value) => setDraft((old) => ({ ...old, [name]: value })),
+    tryOut,
     save: () => send(patchOf(changes, schemas), before()),
     discard: () => setDraft({}),
     undo: reverse === null ? null : () => send(reverse, null),
@@ -135,12 +137,14 @@ function AllSettings({ index }: { index: IndexEntry }): JSX.Element {
   const { uid } = index;
   const { query } = useAddress();
   const [sought, setSought] = useState(query.synonym === undefined ? '' : 'synonyms');
-  const drafted = useDraft(uid);
+  const origin = useOrigin(uid);
+  const drafted = useDraft(uid, origin);
   const { loaded, values, schemas, draft, changes } = drafted;
   const shown = groupsOf(loaded.value?.groups ?? [], Object.keys(values), schemas, sought);
   return (
     <>
       <Problem error={loaded.error} />
+      <Drafts uid={uid} origin={origin} />
       <TextField label="Find a setting" type="search" value={sought} onInput={setSought} />
       {loaded.value === undefined && loaded.error === null ? <Skeleton rows={8} /> : null}
       {loaded.value !== undefined && shown.length === 0 ? (
@@ -289,7 +293,7 @@ interface BarProps {
 /** What is not saved yet, what saving it costs, and what else can be done with the settings. */
 function SaveBar({ uid, drafted }: BarProps): JSX.Element {
   const { values, schemas, changes, action, undo } = drafted;
-  const { client } = useSession();
+  const { client, rights } = useSession();
   const [open, setOpen] = useState<'review' | 'copy' | null>(null);
   const cost = costOf(
     changes.map(({ name }) => name),
@@ -321,6 +325,11 @@ function SaveBar({ uid, drafted }: BarProps): JSX.Element {
             Discard
           </button>
         )}
+        {changes.length === 0 || !MAKES_DRAFTS.every((right) => rights.has(right)) ? null : (
+          <button type="button" disabled={action.running} onClick={drafted.tryOut}>
+            Try next to the live index
+          </button>
+        )}
         <button
           type="button"
           class="primary"
@@ -332,6 +341,8 @@ function SaveBar({ uid, drafted }: BarProps): JSX.Element {
       </p>
       {open === 'review' ? (
         <Review
+          title="Save these changes?"
+          verb="Save"
           changes={changes}
           cost={words}
           onSave={drafted.save}

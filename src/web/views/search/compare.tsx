@@ -3,8 +3,11 @@ import { comparedQuery, type Compared, type Comparison } from '../../compared-se
 import { movements, type Movement } from '../../comparison.ts';
 import { counted } from '../../format.ts';
 import { titleField } from '../../hit-fields.ts';
-import { useLoaded, type Loaded } from '../../hooks.ts';
-import { settingsOf, type IndexEntry, type Settings } from '../../indexes.ts';
+import { useGet, useLoaded, type Loaded } from '../../hooks.ts';
+import { allSettings, type LoadedSettings } from '../../all-settings.ts';
+import { pathOf } from '../../client.ts';
+import { useDrafts } from '../../draft-hooks.ts';
+import type { IndexEntry, IndexStats } from '../../indexes.ts';
 import { newMarks, type Marks } from '../../marks.ts';
 import { JsonValue } from '../../parts/json-value.tsx';
 import { Problem } from '../../parts/problem.tsx';
@@ -21,13 +24,15 @@ import { spaced } from '../../spaced.ts';
 import { Difference } from '../settings/difference.tsx';
 import { ComparedForm } from './compared-form.tsx';
 import { controlsOf, totalWords, type Controls } from './controls.ts';
+import { DraftPanel } from './draft-panel.tsx';
 import { Why } from './why.tsx';
 
 interface Props {
   index: IndexEntry;
   state: SearchState;
   comparison: Comparison;
-  onCompare(comparison: Comparison): void;
+  /** null: nothing is compared any more. */
+  onCompare(comparison: Comparison | null): void;
 }
 
 /** Both searches, as tests. */
@@ -35,85 +40,121 @@ function useBoth(
   uids: readonly [string, string],
   { state, comparison }: Props,
   marks: Marks,
-  explain: boolean,
+  asked: { readonly explain: boolean; readonly version: string },
 ): Loaded<{ readonly results: readonly SearchResult[] }> {
   const { client } = useSession();
   return useLoaded(
     async (signal) => {
       const queries = [comparison.left, comparison.right].map((side, at) =>
-        comparedQuery(uids[at]!, state, side, { marks, explain }),
+        comparedQuery(uids[at]!, state, side, { marks, explain: asked.explain }),
       );
       const sent = { body: { queries }, signal, isTest: true };
       return client.send<{ results: readonly SearchResult[] }>('POST', '/multi-search', sent);
     },
-    [client, ...uids, JSON.stringify([state, comparison]), explain],
+    [client, ...uids, JSON.stringify([state, comparison, asked])],
   );
 }
 
-function useSettings(uid: string): Settings | undefined {
+function useSettings(uid: string, version: string): LoadedSettings | undefined {
   const { client } = useSession();
   return useLoaded(
-    (signal) => settingsOf(client, uid, signal).catch(() => undefined),
-    [client, uid],
+    (signal) => allSettings(client, uid, signal).catch(() => undefined),
+    [client, uid, version],
   ).value;
 }
+
+/** Interval at which a draft is asked whether it is still being indexed. */
+const INDEXING_MS = 3000;
+
+function useIndexing(uid: string | undefined): boolean {
+  const { rights } = useSession();
+  const path = uid === undefined || !rights.has('stats') ? null : pathOf(['indexes', uid, 'stats']);
+  return useGet<IndexStats>(path, INDEXING_MS).value?.isIndexing ?? false;
+}
+
+interface SideWords {
+  readonly title: string;
+  readonly parameters: string;
+  /** A hit that the other side does not have, and the class of this word. */
+  readonly absent: readonly [word: string, shown: string];
+}
+
+const WORDS: readonly SideWords[] = [
+  {
+    title: 'This search',
+    parameters: 'Parameters of this search',
+    absent: ['not there', 'processing'],
+  },
+  {
+    title: 'Other search',
+    parameters: 'Parameters of the other search',
+    absent: ['not there', 'processing'],
+  },
+];
+const DRAFT_WORDS: readonly SideWords[] = [
+  { title: 'Live', parameters: 'Parameters of the live index', absent: ['dropped', 'failed'] },
+  { title: 'Draft', parameters: 'Parameters of the draft', absent: ['new', 'succeeded'] },
+];
 
 /** The same query with two sets of parameters, or in two indexes, next to each other. */
 export function Compare(props: Props): JSX.Element {
   const { index, comparison, onCompare } = props;
-  const { list } = useIndexes();
+  const { list, loading } = useIndexes();
   const marks = useMemo(newMarks, []);
   const [explain, setExplain] = useState(false);
-  const { left, right } = comparison;
-  const other = list.find(({ uid }) => uid === right.index) ?? index;
-  const settings = [useSettings(index.uid), useSettings(other.uid)] as const;
-  const loaded = useBoth([index.uid, other.uid], props, marks, explain);
-  const [a, b] = loaded.value?.results ?? [];
-  const [here, there] = [idsOf(a, index), idsOf(b, other)];
-  const shown = { marks, onExplain: () => setExplain(true) };
-  const [controls, otherControls] = [controlsOf(settings[0]), controlsOf(settings[1])];
+  const uid = comparison.right.index;
+  const known = list.find((one) => one.uid === uid);
+  const other = known ?? index;
+  const draft = useDrafts(index.uid).find((one) => one.uid === uid);
+  const indexing = useIndexing(draft?.uid);
+  const [round, setRound] = useState(0);
+  const version = `${round} ${indexing}`;
+  const settings = [useSettings(index.uid, version), useSettings(other.uid, version)] as const;
+  const loaded = useBoth([index.uid, other.uid], props, marks, { explain, version });
+  const results = loaded.value?.results ?? [];
+  const ids = [idsOf(results[0], index), idsOf(results[1], other)] as const;
   return (
     <div class="compare">
       <Problem error={loaded.error} />
-      <div class="sides">
-        <Side
-          title="This search"
-          of={index}
-          controls={controls}
-          result={a}
-          moved={movements(here, there)}
-          {...shown}
-        >
-          <ComparedForm
-            title="Parameters of this search"
-            side={left}
-            controls={controls}
-            index={null}
-            onChange={(part) => onCompare({ left: { ...left, ...part }, right })}
-          />
-        </Side>
-        <Side
-          title="Other search"
-          of={other}
-          controls={otherControls}
-          result={b}
-          moved={movements(there, here)}
-          {...shown}
-        >
-          <ComparedForm
-            title="Parameters of the other search"
-            side={right}
-            controls={otherControls}
-            index={index.uid}
-            onChange={(part: Partial<Compared>) =>
-              onCompare({ left, right: { ...right, ...part } })
-            }
-          />
-        </Side>
-      </div>
-      {other.uid === index.uid ? null : (
+      {uid === '' || loading || known !== undefined ? null : (
+        <p class="problem" role="alert">
+          There is no index <code>{uid}</code> that this key may search, or not any more.{' '}
+          <button type="button" onClick={() => onCompare(null)}>
+            Search {index.uid} alone
+          </button>
+        </p>
+      )}
+      {draft === undefined ? null : (
+        <DraftPanel
+          {...{ draft, settings, version, indexing }}
+          origin={index}
+          onChanged={() => setRound((old) => old + 1)}
+          onDiscarded={() => onCompare(null)}
+        />
+      )}
+      {other === index ? null : (
         <SettingsThatDiffer names={[index.uid, other.uid]} settings={settings} />
       )}
+      <div class="sides">
+        {([index, other] as const).map((of, at) => (
+          <Side
+            key={at}
+            words={(draft === undefined ? WORDS : DRAFT_WORDS)[at]!}
+            of={of}
+            controls={controlsOf(settings[at]?.values)}
+            side={at === 0 ? comparison.left : comparison.right}
+            otherThan={at === 0 ? null : index.uid}
+            result={results[at]}
+            moved={movements(ids[at]!, ids[1 - at]!)}
+            marks={marks}
+            onExplain={() => setExplain(true)}
+            onChange={(part) => {
+              const name = at === 0 ? 'left' : 'right';
+              onCompare({ ...comparison, [name]: { ...comparison[name], ...part } });
+            }}
+          />
+        ))}
+      </div>
     </div>
   );
 }
@@ -123,24 +164,34 @@ function idsOf(result: SearchResult | undefined, { primaryKey }: IndexEntry): st
 }
 
 interface SideProps {
-  title: string;
+  words: SideWords;
   of: IndexEntry;
   controls: Controls;
+  side: Compared;
+  /** The index of the view, if another one can be chosen; null: it cannot. */
+  otherThan: string | null;
   result: SearchResult | undefined;
   moved: readonly Movement[];
   marks: Marks;
   onExplain(): void;
-  children: JSX.Element;
+  onChange(part: Partial<Compared>): void;
 }
 
 function Side(props: SideProps): JSX.Element {
-  const { title, of, controls, result, moved, marks, onExplain, children } = props;
+  const { words, of, controls, side, otherThan, result, moved, marks, onExplain } = props;
+  const { title, parameters, absent } = words;
   return (
     <section aria-label={title} class="side-of">
       <h2>
         {title} <small class="count">{result ? totalWords(result.totalHits, controls) : ''}</small>
       </h2>
-      {children}
+      <ComparedForm
+        title={parameters}
+        side={side}
+        controls={controls}
+        index={otherThan}
+        onChange={props.onChange}
+      />
       {result?.hits.length === 0 ? (
         <p class="note">Nothing was found with these parameters.</p>
       ) : null}
@@ -151,6 +202,7 @@ function Side(props: SideProps): JSX.Element {
             hit={hit}
             of={of}
             movement={moved[at]!}
+            absent={absent}
             marks={marks}
             onExplain={onExplain}
           />
@@ -162,14 +214,14 @@ function Side(props: SideProps): JSX.Element {
 
 interface DifferProps {
   names: readonly [string, string];
-  settings: readonly [Settings | undefined, Settings | undefined];
+  settings: readonly [LoadedSettings | undefined, LoadedSettings | undefined];
 }
 
 /** What distinguishes two indexes apart from their documents. */
 function SettingsThatDiffer({ names, settings }: DifferProps): JSX.Element | null {
   const [before, after] = settings;
   if (before === undefined || after === undefined) return null;
-  const changes = changesOf(before, after);
+  const changes = changesOf(before.values, after.values);
   return (
     <details class="panel">
       <summary>
@@ -192,11 +244,13 @@ interface ComparedProps {
   hit: Hit;
   of: IndexEntry;
   movement: Movement;
+  absent: SideWords['absent'];
   marks: Marks;
   onExplain(): void;
 }
 
-function ComparedHit({ hit, of, movement, marks, onExplain }: ComparedProps): JSX.Element {
+function ComparedHit(props: ComparedProps): JSX.Element {
+  const { hit, of, movement, absent, marks, onExplain } = props;
   const title = titleField(hit, of.primaryKey) ?? of.primaryKey ?? 'id';
   return (
     <li>
@@ -204,16 +258,19 @@ function ComparedHit({ hit, of, movement, marks, onExplain }: ComparedProps): JS
         <h3>
           <JsonValue value={hit._formatted?.[title] ?? hit[title]} marks={marks} />
         </h3>
-        <Moved movement={movement} />
+        <Moved movement={movement} absent={absent} />
         <Why hit={hit} onExplain={onExplain} />
       </article>
     </li>
   );
 }
 
-function Moved({ movement }: { movement: Movement }): JSX.Element | null {
+function Moved({
+  movement,
+  absent,
+}: Pick<ComparedProps, 'movement' | 'absent'>): JSX.Element | null {
   if (movement.kind === 'same') return null;
-  if (movement.kind === 'absent') return <span class="state processing">not there</span>;
+  if (movement.kind === 'absent') return <span class={`state ${absent[1]}`}>{absent[0]}</span>;
   const { by } = movement;
   return (
     <span class={by > 0 ? 'state succeeded' : 'state failed'}>

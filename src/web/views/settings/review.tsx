@@ -4,17 +4,20 @@ import { spaced } from '../../spaced.ts';
 import { Difference } from './difference.tsx';
 
 interface Props {
+  title: string;
+  /** On the button. */
+  verb: string;
   changes: readonly Change[];
-  /** What saving costs, as sentences. */
+  /** What the change costs, as sentences. */
   cost: string;
   onSave(): void;
   onClose(): void;
 }
 
-/** What a save changes, before it does. */
-export function Review({ changes, cost, onSave, onClose }: Props): JSX.Element {
+/** What a change does to settings, before it does. */
+export function Review({ title, verb, changes, cost, onSave, onClose }: Props): JSX.Element {
   return (
-    <Dialog title="Save these changes?" onClose={onClose}>
+    <Dialog title={title} onClose={onClose}>
       <p>{cost}</p>
       {changes.map(({ name, before, after }) => (
         <section key={name} aria-label={`Change of ${spaced(name).toLowerCase()}`}>
@@ -35,7 +38,7 @@ export function Review({ changes, cost, onSave, onClose }: Props): JSX.Element {
             onClose();
           }}
         >
-          Save
+          {verb}
         </button>
         <button type="button" onClick={onClose}>
           Cancel
