@@ -1,7 +1,7 @@
 /** Documents as CSV that the server can read again, and the values of a record. Pure functions. */
 import { members, type Member } from './raw-json.ts';
 
-type Kind = 'text' | 'number' | 'boolean' | 'other';
+export type Kind = 'text' | 'number' | 'boolean' | 'other';
 
 /** The columns of the documents that were seen, and whether all values of each have one type. */
 export class Columns {
@@ -39,7 +39,8 @@ export class Columns {
   }
 }
 
-function kindOf(text: string): Kind {
+/** @param text a value as JSON */
+export function kindOf(text: string): Kind {
   if (text.startsWith('"')) return 'text';
   if (text === 'true' || text === 'false') return 'boolean';
   return /^[-\d]/.test(text) ? 'number' : 'other';

@@ -1,7 +1,7 @@
 /** Writes the documents of an index to a file, page by page. */
-import { pathOf, type Client } from './client.ts';
+import type { Client } from './client.ts';
 import { Columns } from './csv.ts';
-import { member, members } from './raw-json.ts';
+import { fetchDocuments } from './documents.ts';
 
 export type ExportFormat = 'ndjson' | 'csv';
 
@@ -16,12 +16,10 @@ interface Source {
 }
 
 /** The documents as JSON texts, with the digits that are stored. */
-async function* pages({ client, uid, filter, signal }: Source): AsyncGenerator<string[]> {
-  const path = pathOf(['indexes', uid, 'documents', 'fetch']);
+async function* pages({ client, uid, filter, signal }: Source): AsyncGenerator<readonly string[]> {
   for (let offset = 0; ; offset += PAGE) {
-    const body = { offset, limit: PAGE, filter: filter === '' ? null : filter };
-    const text = await (await client.open('POST', path, { body, signal })).text();
-    const page = members(member(text, 'results') ?? '[]').map((one) => one.text);
+    const asked = { filter, offset, limit: PAGE };
+    const { results: page } = await fetchDocuments(client, uid, asked, signal);
     yield page;
     if (page.length < PAGE) return;
   }

@@ -239,6 +239,192 @@ describe('The page, for administrators, in a browser', function () {
     await page.getByText('1 document', { exact: true }).waitFor();
   });
 
+  describe('documents as a table', () => {
+    const table = () => page.getByRole('region', { name: 'Table of documents' });
+    const row = (id: string) => table().getByRole('row', { name: new RegExp(`^${id} `) });
+    const value = (id: string, text: string) =>
+      row(id).getByRole('button', { name: text, exact: true });
+    const stored = async (id: string): Promise<string> => {
+      await stage.server.idle();
+      const { server } = stage;
+      const response = await fetch(`${server.url}/indexes/goods/documents/${id}`, {
+        headers: { authorization: `Bearer ${server.masterKey}` },
+      });
+      return response.text();
+    };
+    const focused = (): Promise<string> =>
+      page.evaluate(() => (globalThis as any).document.activeElement.title);
+    const A = '{"sku":"a","price":12345678901234567890,"name":"lamp","sold":false,"tags":["x"]}';
+    const B = '{"sku":"b","price":2.5,"name":"7","sold":true,"tags":null}';
+    const undo = (what: string) => button(`Undo ${what}`);
+    /** The page knows that the server has made a change when it can be undone. */
+    const made = (what: string) => undo(what).waitFor();
+
+    before(async () => {
+      const { server } = stage;
+      await server.finish('PATCH', '/indexes/goods/settings', {
+        body: { embedders: { own: { source: 'userProvided', dimensions: 2 } } },
+      });
+      const added = await server.finish('POST', '/indexes/goods/documents?primaryKey=sku', {
+        text: `${A.replace('}', ',"_vectors":{"own":[0.5,0.25]}}')}\n${B.replace('}', ',"_vectors":{"own":null}}')}`,
+        type: 'application/x-ndjson',
+      });
+      assert.equal(added.status, 'succeeded');
+      await open('documents/goods', 'Documents');
+      await value('a', 'lamp').waitFor();
+    });
+
+    it('keeps the type of a value, and every digit, and undoes several changes', async () => {
+      assert.ok(await button(/^Undo/).isDisabled());
+      await value('b', '7').click();
+      await page.getByLabel('name of b', { exact: true }).fill('8');
+      await page.keyboard.press('Enter');
+      await made('name of b');
+      assert.equal(await stored('b'), B.replace('"7"', '"8"'));
+      await value('b', '2.5').click();
+      const price = page.getByLabel('price of b', { exact: true });
+      await price.fill('much');
+      await button('Save').click();
+      await row('b').getByRole('alert').getByText('"much" is not a number.').waitFor();
+      await price.fill('98765432109876543210.50');
+      await button('Save').click();
+      await made('price of b');
+      await value('b', 'true').click();
+      await page.getByLabel('sold of b', { exact: true }).selectOption('false');
+      await button('Save').click();
+      await made('sold of b');
+      await value('b', 'null').click();
+      await page.getByLabel('tags of b', { exact: true }).fill('["y",  {"z": 1.50}]');
+      // What is left is saved.
+      await page.getByRole('heading', { level: 1 }).click();
+      await made('tags of b');
+      assert.equal(
+        await stored('b'),
+        '{"sku":"b","price":98765432109876543210.50,"name":"8","sold":false,"tags":["y",{"z":1.50}]}',
+      );
+      assert.equal(await stored('a'), A);
+      for (const what of ['tags of b', 'sold of b', 'price of b', 'name of b']) {
+        await undo(what).click();
+        await undo(what).waitFor({ state: 'detached' });
+      }
+      assert.equal(await stored('b'), B);
+      assert.equal(await table().getByRole('button', { name: 'a', exact: true }).count(), 0);
+    });
+
+    it('takes values, types and the last change back with keys alone', async () => {
+      await value('a', 'lamp').focus();
+      await page.keyboard.press('ArrowDown');
+      assert.equal(await focused(), 'Edit name of b');
+      await page.keyboard.press('ArrowRight');
+      await page.keyboard.press('ArrowUp');
+      assert.equal(await focused(), 'Edit sold of a');
+      await page.keyboard.press('ArrowLeft');
+      await page.keyboard.press('Enter');
+      await page.keyboard.type('nothing');
+      await page.keyboard.press('Escape');
+      assert.equal(await focused(), 'Edit name of a');
+      await page.keyboard.press('Enter');
+      await page.keyboard.type('9');
+      await page.keyboard.press('Tab');
+      await page.keyboard.type('number');
+      await page.keyboard.press('Tab');
+      await page.keyboard.press('Enter');
+      await made('name of a');
+      assert.equal(await focused(), 'Edit name of a');
+      assert.equal(await stored('a'), A.replace('"lamp"', '9'));
+      await page.keyboard.press('Control+z');
+      await value('a', 'lamp').waitFor();
+      assert.equal(await stored('a'), A);
+    });
+
+    it('shows a change at once, and the old value with the reason where it is refused', async () => {
+      let letGo = (): void => {};
+      const held = new Promise<void>((resolve) => (letGo = resolve));
+      await page.route('**/goods/documents?*', async (route) => {
+        await held;
+        await route.continue();
+      });
+      await value('a', 'lamp').click();
+      await page.getByLabel('name of a', { exact: true }).fill('torch');
+      await page.keyboard.press('Enter');
+      await value('a', 'torch').waitFor();
+      assert.equal(JSON.parse(await stored('a')).name, 'lamp');
+      letGo();
+      await made('name of a');
+      await page.unroute('**/goods/documents?*');
+      await undo('name of a').click();
+      await value('a', 'lamp').waitFor();
+      // The server refuses a place that is a text.
+      const { server } = stage;
+      await server.finish('PATCH', '/indexes/goods/settings', {
+        body: { filterableAttributes: ['_geo'] },
+      });
+      await server.finish('PUT', '/indexes/goods/documents', {
+        body: [{ sku: 'b', _geo: { lat: 1, lng: 2 } }],
+      });
+      await page.reload();
+      await value('b', '{"lat":1,"lng":2}').click();
+      await page.getByLabel('_geo of b', { exact: true }).fill('"here"');
+      await page.keyboard.press('Enter');
+      await page
+        .getByRole('alert')
+        .getByText(/^_geo of b is as before: .*/)
+        .waitFor();
+      await value('b', '{"lat":1,"lng":2}').waitFor();
+      assert.ok(await button(/^Undo/).isDisabled());
+    });
+
+    it('changes one field of what others changed meanwhile, and undo brings theirs back', async () => {
+      const { server } = stage;
+      await server.finish('PUT', '/indexes/goods/documents', {
+        body: [{ sku: 'a', name: 'theirs', sold: true }],
+      });
+      await value('a', 'lamp').click();
+      await page.getByLabel('name of a', { exact: true }).fill('mine');
+      await page.keyboard.press('Enter');
+      await made('name of a');
+      assert.equal(await stored('a'), A.replace('"lamp","sold":false', '"mine","sold":true'));
+      await undo('name of a').click();
+      await value('a', 'theirs').waitFor();
+      assert.equal(await stored('a'), A.replace('"lamp","sold":false', '"theirs","sold":true'));
+      // A field that was not there is taken away again.
+      await row('a').getByTitle('Edit _geo of a').click();
+      await page.getByLabel('_geo of a', { exact: true }).fill('{"lat": 3, "lng": 4}');
+      await page.keyboard.press('Enter');
+      await made('_geo of a');
+      await undo('_geo of a').click();
+      await undo('_geo of a').waitFor({ state: 'detached' });
+      assert.equal(await stored('a'), A.replace('"lamp","sold":false', '"theirs","sold":true'));
+      await server.finish('DELETE', '/indexes/goods/documents/b');
+      await value('b', '7').click();
+      await page.getByLabel('name of b', { exact: true }).fill('gone');
+      await page.keyboard.press('Enter');
+      await page.getByRole('alert').getByText('The document b no longer exists.').waitFor();
+      await row('b').waitFor({ state: 'detached' });
+      assert.match(await stored('b'), /document_not_found/);
+    });
+
+    it('brings a deleted document back, with its vectors', async () => {
+      const before = await stored('a');
+      await row('a').getByRole('button', { name: 'Delete a' }).click();
+      await value('a', 'theirs').waitFor({ state: 'detached' });
+      await made('document a');
+      assert.match(await stored('a'), /document_not_found/);
+      await page.keyboard.press('Control+z');
+      await value('a', 'theirs').waitFor();
+      assert.equal(await stored('a'), before);
+      const { _vectors } = await get('/indexes/goods/documents/a?retrieveVectors=true');
+      assert.deepEqual(_vectors.own, { embeddings: [[0.5, 0.25]], regenerate: false });
+      // One that was made is deleted again.
+      await button('Add one').click();
+      await page.getByLabel('Document as JSON').fill('{"sku": "c", "_vectors": {"own": null}}');
+      await button('Save').click();
+      await undo('document c').click();
+      await undo('document c').waitFor({ state: 'detached' });
+      assert.match(await stored('c'), /document_not_found/);
+    });
+  });
+
   it('shows chosen columns of the documents that a filter finds, and deletes those', async () => {
     const { server } = stage;
     await server.finish('PATCH', '/indexes/plants/settings', {

@@ -197,6 +197,11 @@ describe('Every view of the page, in a browser', () => {
         assert.deepEqual(await violations(page), [], 'a tested embedder');
         assert.equal(await overflow(page), 0, 'a tested embedder is wider than the screen');
         await open(tab, 'documents/books');
+        await page.getByRole('button', { name: 'The Iliad', exact: true }).click();
+        await page.getByLabel('Type of title of 2').waitFor();
+        assert.deepEqual(await violations(page), [], 'an edited value');
+        assert.equal(await overflow(page), 0, 'an edited value is wider than the screen');
+        await page.keyboard.press('Escape');
         await chooseFile(page);
         assert.deepEqual(await violations(page), [], 'a file');
         assert.equal(await overflow(page), 0, 'a file is wider than the screen');

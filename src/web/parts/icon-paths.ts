@@ -38,6 +38,7 @@ export const ICON_PATHS = {
   table: 'M4 5h16v14H4zM4 10h16M4 14.500h16M10 10v9',
   tasks: 'M11 6h9M11 12h9M11 18h9M4 6l1.5 1.500L8 5M4 12l1.5 1.500L8 11M4 18l1.5 1.500L8 17',
   trash: 'M4 7h16M9 7V4h6v3m3 0-1 13H7L6 7m4 4v5m4-5v5',
+  undo: 'M8 5 4 9l4 4M4 9h10a5 5 0 0 1 0 10H9',
   up: 'M12 19V5m6 6-6-6-6 6',
   upload: 'M12 15V4m5 5-5-5-5 5M4 19h16',
 } as const;

@@ -7,6 +7,8 @@ const KEYS: readonly (readonly [keys: string, does: string])[] = [
   ['Tab', 'goes to the next control, with Shift to the one before'],
   ['Enter', 'presses a button, opens a menu, sends a form'],
   ['↑ ↓', 'choose in a menu and in the list of views'],
+  ['↑ ↓ ← →', 'go through the values of documents; Enter edits one'],
+  ['Ctrl Z', 'takes back the last change of a document'],
   ['Esc', 'closes a dialog or a menu'],
 ];
 

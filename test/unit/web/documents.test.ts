@@ -1,5 +1,6 @@
 /** Documents on the page: exact texts, CSV, vectors that are not shown, hints. */
 import assert from 'node:assert/strict';
+import { cellType, editedType, jsonFrom, typedFrom } from '../../../src/web/cell-value.ts';
 import { Columns } from '../../../src/web/csv.ts';
 import { unknownFields } from '../../../src/web/document-hints.ts';
 import { member, members, objectOf, withoutMember } from '../../../src/web/raw-json.ts';
@@ -54,6 +55,29 @@ describe('Documents as CSV', () => {
       documents.map((one) => columns.row(one)),
       ['1,true,1,,\n', '20000000000000000001,,x,"[""a"", 2]",\n', ',,,,"two\nlines"\n'],
     );
+  });
+});
+
+describe('A value that is edited in a cell', () => {
+  it('stays what it is, to the digit, if nothing is typed', () => {
+    for (const json of ['"7"', '7.50', '12345678901234567890', '-1e-7', 'true', 'null', '""']) {
+      assert.equal(jsonFrom(typedFrom(json), cellType(json)), json);
+    }
+    const list = '[{"a": 1.50}, "\\n"]';
+    assert.deepEqual(members(jsonFrom(typedFrom(list), cellType(list))).length, 2);
+    assert.match(jsonFrom(typedFrom(list), cellType(list)), /1\.50/);
+  });
+
+  it('takes the type of its column where it is empty', () => {
+    assert.equal(editedType(undefined, ['null', '5']), 'number');
+    assert.equal(editedType('null', ['null']), 'text');
+    assert.equal(editedType('"5"', ['5']), 'text');
+  });
+
+  it('says what does not fit its type', () => {
+    assert.throws(() => jsonFrom('much', 'number'), /"much" is not a number/);
+    assert.throws(() => jsonFrom('[', 'other'), /not valid JSON/);
+    assert.equal(jsonFrom('+07.0', 'number'), '7.0');
   });
 });
 

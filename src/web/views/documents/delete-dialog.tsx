@@ -1,11 +1,11 @@
 import { pathOf } from '../../client.ts';
+import { countDocuments } from '../../documents.ts';
 import { counted } from '../../format.ts';
 import { useLoaded } from '../../hooks.ts';
 import { Confirm } from '../../parts/confirm.tsx';
 import { Problem } from '../../parts/problem.tsx';
 import { useSession } from '../../session.ts';
 import { finish } from '../../tasks.ts';
-import { countDocuments } from './documents.ts';
 
 interface Props {
   uid: string;

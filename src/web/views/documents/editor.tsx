@@ -1,15 +1,17 @@
 import { useState } from 'preact/hooks';
-import { type Client, pathOf, type TaskReceipt } from '../../client.ts';
+import { type Client, pathOf } from '../../client.ts';
+import { deleteDocument, replaceDocument } from '../../document-changes.ts';
 import { indentJson, parseJson } from '../../format.ts';
 import { useAction, useLoaded } from '../../hooks.ts';
 import type { IndexEntry } from '../../indexes.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Field } from '../../parts/field.tsx';
 import { Problem } from '../../parts/problem.tsx';
+import { member } from '../../raw-json.ts';
 import { useSession } from '../../session.ts';
-import { ended, finish } from '../../tasks.ts';
 import { joinVectors, partVectors, type Parted } from '../../vectors.ts';
 import { EditorHints } from './editor-hints.tsx';
+import { idOf } from './edits.ts';
 
 interface Props {
   index: IndexEntry;
@@ -42,8 +44,9 @@ export function Editor({ index, id, onClose }: Props): JSX.Element {
     });
   const save = async (): Promise<string> => {
     parseJson(text);
-    const body = joinVectors(text, loaded.value?.own ?? []);
-    return put(client, pathOf(['indexes', uid, 'documents']), body);
+    const key = primaryKey === null ? undefined : member(text, primaryKey);
+    const document = joinVectors(text, loaded.value?.own ?? []);
+    return replaceDocument(client, index, key === undefined ? null : idOf(key), document);
   };
   return (
     <Dialog
@@ -68,9 +71,7 @@ export function Editor({ index, id, onClose }: Props): JSX.Element {
             <button
               type="button"
               class="danger"
-              onClick={() =>
-                write(() => finish(client, 'DELETE', pathOf(['indexes', uid, 'documents', id])))
-              }
+              onClick={() => write(() => deleteDocument(client, index, id))}
             >
               Delete this document
             </button>
@@ -109,12 +110,4 @@ function DocumentField(props: { text: string; onInput(text: string): void }): JS
       )}
     </Field>
   );
-}
-
-/** Adds a document that is text. Returns what its task says. */
-async function put(client: Client, path: string, text: string): Promise<string> {
-  const { signal } = new AbortController();
-  const options = { type: 'application/json', signal, onSent: () => {} };
-  const body = new Blob([text]);
-  return ended(client, await client.upload<TaskReceipt>('POST', path, body, options));
 }

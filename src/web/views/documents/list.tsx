@@ -1,5 +1,7 @@
-import { useState } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import { replaceAddress, useAddress, viewHref } from '../../address.ts';
+import { fetchDocuments } from '../../documents.ts';
 import { count, counted } from '../../format.ts';
 import { useAction, useLoaded } from '../../hooks.ts';
 import type { IndexEntry } from '../../indexes.ts';
@@ -8,15 +10,16 @@ import { Empty } from '../../parts/empty.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Outcome } from '../../parts/outcome.tsx';
 import { Pages } from '../../parts/pages.tsx';
+import { Problem } from '../../parts/problem.tsx';
 import { Remedy } from '../../parts/remedy.tsx';
 import { Skeleton } from '../../parts/skeleton.tsx';
 import { useSession } from '../../session.ts';
 import { useIndexes } from '../../shell/indexes-context.tsx';
+import { isCommand } from '../../shell/slash.ts';
 import { ColumnChoice, useColumns } from './columns.tsx';
 import { DeleteDialog } from './delete-dialog.tsx';
-import type { DocumentPage } from '../../../contract/responses.ts';
-import { fetchDocuments } from './documents.ts';
 import { Editor } from './editor.tsx';
+import { rowOf, useEdits, type Edits, type Row } from './edits.ts';
 import { ExportMenu } from './export-menu.tsx';
 import { FilterBar } from './filter-bar.tsx';
 import { DocumentTable } from './table.tsx';
@@ -37,9 +40,14 @@ export function DocumentList({ index }: { index: IndexEntry }): JSX.Element {
   );
   const show = (part: Record<string, string>): void =>
     replaceAddress(viewHref('documents', uid, { filter, ...part }));
-  const fields = useFields(index, loaded.value);
+  const { total = 0 } = loaded.value ?? {};
+  const rows = useMemo(
+    () => (loaded.value?.results ?? []).map((document) => rowOf(document, primaryKey)),
+    [loaded.value, primaryKey],
+  );
+  const edits = useEdits(index, rows);
+  const fields = useFields(index, rows);
   const table = useColumns(uid, fields);
-  const { results = [], total = 0 } = loaded.value ?? {};
   // What was found for another filter, or nothing, must not be taken for the documents to delete.
   const isKnown = loaded.value !== undefined && !loaded.loading;
   return (
@@ -54,12 +62,16 @@ export function DocumentList({ index }: { index: IndexEntry }): JSX.Element {
       <FilterBar filter={filter} onFilter={(value) => show({ filter: value })} />
       <Tools index={index} filter={filter} mayDelete={isKnown} onAdd={() => show({ add: 'yes' })}>
         <ColumnChoice fields={fields} {...table} />
+        <Undo edits={edits} />
       </Tools>
+      {edits.failures.map((failure) => (
+        <Problem key={failure.message} error={failure} />
+      ))}
       <Remedy uid={uid} error={loaded.error} onMended={loaded.reload} />
       {loaded.value === undefined && loaded.error === null ? <Skeleton rows={10} /> : null}
-      {results.length > 0 ? (
+      {rows.length > 0 ? (
         <DocumentTable
-          documents={results}
+          edits={edits}
           columns={table.columns}
           primaryKey={primaryKey}
           hrefOf={(id) => viewHref('documents', uid, { filter, page: String(page), id })}
@@ -84,10 +96,10 @@ export function DocumentList({ index }: { index: IndexEntry }): JSX.Element {
 }
 
 /** The fields of the documents: the primary key first, then those that most documents have. */
-function useFields({ uid, primaryKey }: IndexEntry, page: DocumentPage | undefined): string[] {
+function useFields({ uid, primaryKey }: IndexEntry, rows: readonly Row[]): string[] {
   const { stats } = useIndexes();
   const known = Object.entries(stats?.indexes[uid]?.fieldDistribution ?? {});
-  const order = (page?.results ?? []).flatMap((document) => Object.keys(document));
+  const order = rows.flatMap((row) => [...row.fields.keys()]);
   // Those of this page come in the order in which its documents have them.
   const names = new Set([...order, ...known.map(([name]) => name)]);
   if (primaryKey !== null) names.delete(primaryKey);
@@ -100,7 +112,7 @@ interface ToolsProps {
   /** Whether it is known which documents match the filter. */
   mayDelete: boolean;
   onAdd(): void;
-  children: JSX.Element;
+  children: ComponentChildren;
 }
 
 function Tools({ index, filter, mayDelete, onAdd, children }: ToolsProps): JSX.Element {
@@ -135,6 +147,31 @@ function Tools({ index, filter, mayDelete, onAdd, children }: ToolsProps): JSX.E
         />
       ) : null}
     </>
+  );
+}
+
+/** Takes back the last change, also with Ctrl-Z. */
+function Undo({ edits }: { edits: Edits }): JSX.Element {
+  useEffect(() => {
+    const pressed = (event: KeyboardEvent): void => {
+      if (!isCommand(event, 'Ctrl z')) return;
+      event.preventDefault();
+      edits.undo();
+    };
+    addEventListener('keydown', pressed);
+    return () => removeEventListener('keydown', pressed);
+  });
+  return (
+    <button
+      type="button"
+      class="quiet"
+      disabled={edits.undoable === null}
+      title="Ctrl Z"
+      onClick={edits.undo}
+    >
+      <Icon name="undo" />
+      <span class="clip">Undo {edits.undoable}</span>
+    </button>
   );
 }
 
