@@ -9,7 +9,7 @@ import { finished, pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { pack, type Pack } from 'tar-stream';
 import { makeFolder } from '../base/make-folder.ts';
-import { syncFolder } from '../base/sync-folder.ts';
+import { syncPath } from '../base/sync-folder.ts';
 
 /** Suffix of a file that is being written. */
 const PART_SUFFIX = '.part';
@@ -125,7 +125,7 @@ export class ArchiveWriter {
       await part.close();
     }
     await rename(this.#part, this.#file);
-    syncFolder(dirname(this.#file));
+    await syncPath(dirname(this.#file));
   }
 
   /** Deletes the temporary file. */

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, linkSync } from 'node:fs';
 import { readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { syncFolder } from '../base/sync-folder.ts';
+import { syncPath } from '../base/sync-folder.ts';
 import type { BlobSource } from '../cluster/blobs/blobs.ts';
 import { BlobMissingError } from '../cluster/errors.ts';
 
@@ -49,7 +49,7 @@ export class BackupFolder implements BackupStore {
       // The file system has no hard links.
       await rename(join(this.folder, from), join(this.folder, to));
     }
-    syncFolder(this.folder);
+    await syncPath(this.folder);
   }
 
   async list(): Promise<Backup[]> {

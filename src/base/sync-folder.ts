@@ -4,6 +4,7 @@ import { join } from 'node:path';
 
 /**
  * Makes the entries of a folder durable: files created, renamed or removed, and folders created.
+ * The event loop waits for the disk: a running server calls `syncPath`.
  */
 export function syncFolder(dir: string): void {
   const fd = openSync(dir, 'r');
@@ -24,7 +25,8 @@ export async function syncTree(dir: string): Promise<void> {
   await syncPath(dir);
 }
 
-async function syncPath(path: string): Promise<void> {
+/** Makes the bytes of a file durable, or the entries of a folder. */
+export async function syncPath(path: string): Promise<void> {
   const opened = await open(path, 'r');
   try {
     await opened.sync();

@@ -102,7 +102,7 @@ class TaskLoader {
     }
     for (const [uid, batch] of this.#made) await this.#import.addBatch(uid, rowOf(batch));
     await this.#import.finish();
-    this.#payloads.sync();
+    await this.#payloads.sync();
     return { loaded, unknown };
   }
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { rfc3339 } from '../base/clock.ts';
 import { compareUtf8 } from '../base/json.ts';
 import { openFilesMax } from '../base/machine.ts';
-import { syncFolder, syncTree } from '../base/sync-folder.ts';
+import { syncPath, syncTree } from '../base/sync-folder.ts';
 import { ApiError } from '../contract/errors.ts';
 import { embedsLater } from '../contract/embedders/sources.ts';
 import { completeSettings, type SettingsObject } from '../contract/settings.ts';
@@ -366,7 +366,7 @@ export class IndexRegistry implements SearchedIndexes {
       await rm(stage, { recursive: true, force: true });
       throw error;
     }
-    syncFolder(this.#dir);
+    await syncPath(this.#dir);
     this.byUuid(to);
   }
 

@@ -155,7 +155,7 @@ export class FileRepair {
     const names = damaged.map(({ name }) => name).join(', ');
     runtime.log(`Damaged files of ${database} are fetched again: ${names}`);
     await node.fetch(database, damaged);
-    await node.exclusive(async () => replica.replace(database, damaged));
+    await node.exclusive(() => replica.replace(database, damaged));
     if (entry === null) return;
     this.#suspended.delete(entry);
     entry.resume();

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { link, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { syncFolder } from '../base/sync-folder.ts';
+import { syncPath } from '../base/sync-folder.ts';
 import { ByteWriter } from '../cluster/bytes.ts';
 import { decodeDelta, encodeDelta } from '../cluster/delta.ts';
 import type { BlobSource } from '../cluster/blobs/blobs.ts';
@@ -201,7 +201,7 @@ export class ServerReplica implements Replica {
     if (this.#hasOrphans) void this.#parts.registry.sweepUnnamed(this.#touched).catch(() => {});
     this.#hasOrphans = false;
     await taskStore.exclusively(async () => {
-      this.#takeIn(record);
+      await this.#takeIn(record);
       await store.applyRecord(state, record.delta);
     });
   }
@@ -225,7 +225,7 @@ export class ServerReplica implements Replica {
     const entry = registry.byUuid(uuid);
     const isOwn = this.#own.get(record.database)?.equals(record.delta) === true;
     const { handle } = entry;
-    if (!isOwn) this.#takeIn(record);
+    if (!isOwn) await this.#takeIn(record);
     await handle.applyRecord(this.cluster!, record.sequence, record.delta);
     if (!isOwn) entry.refresh();
     await store.setCluster({ id: this.cluster!, applied: record.sequence });
@@ -236,7 +236,7 @@ export class ServerReplica implements Replica {
    * commit of this node that was refused has removed a file with the name and content of one that
    * the record names, so it was not fetched.
    */
-  #takeIn({ database, files }: Pick<CommitRecord, 'database' | 'files'>): void {
+  async #takeIn({ database, files }: Pick<CommitRecord, 'database' | 'files'>): Promise<void> {
     const folders = new Set<string>();
     for (const file of files) {
       const from = this.#incoming(database, file);
@@ -250,12 +250,12 @@ export class ServerReplica implements Replica {
       renameSync(from, to);
       folders.add(folder);
     }
-    for (const folder of folders) syncFolder(folder);
+    for (const folder of folders) await syncPath(folder);
   }
 
   /** Moves fetched files to the place of those that were damaged. */
-  replace(database: string, files: readonly FileRef[]): void {
-    this.#takeIn({ database, files });
+  async replace(database: string, files: readonly FileRef[]): Promise<void> {
+    await this.#takeIn({ database, files });
     for (const { name } of files) this.#known.delete(fileKey(database, name));
   }
 

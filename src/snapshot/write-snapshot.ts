@@ -11,7 +11,7 @@ import { ArchiveWriter } from '../archive/archive-writer.ts';
 import { type BackupStore, removeOldest } from '../archive/backup-store.ts';
 import { systemClock } from '../base/clock.ts';
 import { pauser } from '../base/pauser.ts';
-import { syncFolder } from '../base/sync-folder.ts';
+import { syncPath } from '../base/sync-folder.ts';
 import { snapshotStage, type DataFolder } from '../store/data-folder.ts';
 import { Store, STORE_FILE } from '../store/store.ts';
 import { TaskStore } from '../store/task-store.ts';
@@ -62,7 +62,7 @@ async function writeSnapshot(options: SnapshotOptions, context: RunContext): Pro
     await packFolder(stage, fresh, context);
     await keepOlder(options, name, context.now);
     await rename(fresh, join(backups.folder, name));
-    syncFolder(backups.folder);
+    await syncPath(backups.folder);
     await backups.keep(name);
   } finally {
     await rm(stage, { recursive: true, force: true });

@@ -69,7 +69,8 @@ class Registration implements TransactionPart {
   readonly #payloads: { uid: number; bytes: Buffer }[] = [];
   /** Uids of the tasks whose payloads are files. */
   readonly #files: number[] = [];
-  readonly #moves: Promise<void>[] = [];
+  /** Make the files. */
+  readonly #stores: (() => Promise<void>)[] = [];
 
   constructor(context: TransactionContext, group: readonly Append[]) {
     this.#context = context;
@@ -86,8 +87,10 @@ class Registration implements TransactionPart {
       this.#append(task, made instanceof Promise ? await made : made, uid, stage);
     }
     if (this.#files.length === 0) return;
-    await Promise.all(this.#moves);
-    this.#context.payloads.sync();
+    const stored = await Promise.allSettled(this.#stores.map((store) => store()));
+    // None is under way while `fail` removes them.
+    for (const result of stored) if (result.status === 'rejected') throw result.reason;
+    await this.#context.payloads.sync();
   }
 
   get files(): PayloadFile[] {
@@ -130,14 +133,14 @@ class Registration implements TransactionPart {
     if (payload === null) return { bytes: 0, isFile: false };
     if ('file' in payload) {
       this.#files.push(uid);
-      this.#moves.push(payloads.move(payload.file, uid));
+      this.#stores.push(() => payloads.move(payload.file, uid));
       return { bytes: payload.size, isFile: true };
     }
     const { bytes } = payload;
     const isFile = bytes.length > PAYLOAD_ROW_BYTES_MAX;
     if (isFile) {
       this.#files.push(uid);
-      payloads.write(uid, bytes);
+      this.#stores.push(() => payloads.write(uid, bytes));
     } else this.#payloads.push({ uid, bytes });
     return { bytes: bytes.length, isFile };
   }

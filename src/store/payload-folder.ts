@@ -1,7 +1,7 @@
-import { readdirSync, unlinkSync, writeFileSync } from 'node:fs';
-import { rename } from 'node:fs/promises';
+import { readdirSync, unlinkSync } from 'node:fs';
+import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { syncFolder } from '../base/sync-folder.ts';
+import { syncPath } from '../base/sync-folder.ts';
 
 /**
  * The files of large payloads, each named after the uid of its task, and uploads that do not yet
@@ -29,12 +29,12 @@ export class PayloadFolder {
   }
 
   /** Durable after `sync`. */
-  write(uid: number, bytes: Buffer): void {
-    writeFileSync(this.file(uid), bytes, { flush: true });
+  write(uid: number, bytes: Buffer): Promise<void> {
+    return writeFile(this.file(uid), bytes, { flush: true });
   }
 
-  sync(): void {
-    syncFolder(this.#dir);
+  sync(): Promise<void> {
+    return syncPath(this.#dir);
   }
 
   remove(uid: number): void {

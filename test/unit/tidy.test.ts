@@ -279,6 +279,14 @@ describe('The tree of src/', () => {
     assertNone(faults);
   });
 
+  it('waits for a disk only while the server starts', () => {
+    const starting =
+      /^src\/(base|dump\/import|snapshot\/import|store\/data-folder|replica\/(install|restore)|tasks\/task-system)\b/;
+    const users = files.filter((file) => /\bsyncFolder\b/.test(readFileSync(file, 'utf8')));
+    assert.ok(users.length > 3);
+    assertNone(users.filter((file) => !starting.test(file)));
+  });
+
   it('gives the page nothing but types of the contract', () => {
     const values = /^import (?!type )[^;]*? from '[./]+\/contract\/[^']+'/gm;
     const faults = filesBelow('src/web', '.ts', '.tsx').flatMap((file) =>

@@ -10,7 +10,7 @@ export type BlobName = string;
 export const WHOLE_BYTES_MAX = 16 * 1024 * 1024;
 
 /** How files are read: each piece costs a thread's work and a buffer. */
-export const READING = { highWaterMark: 1024 * 1024 };
+export const READING = { highWaterMark: 256 * 1024 };
 
 /** The content of an object; read again from the beginning when an upload is retried. */
 export interface BlobSource {

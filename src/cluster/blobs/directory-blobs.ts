@@ -3,7 +3,7 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { access, link, mkdir, open, readdir, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { syncFolder } from '../../base/sync-folder.ts';
+import { syncPath } from '../../base/sync-folder.ts';
 import { BlobMissingError, UnavailableError } from '../errors.ts';
 import { OWNER } from '../owner.ts';
 import { type BlobName, type Blobs, type BlobSource, READING } from './blobs.ts';
@@ -78,7 +78,7 @@ export class DirectoryBlobs implements Blobs {
       }
       await write(upload, source);
       await publish(upload, path);
-      syncFolder(dirname(path));
+      await syncPath(dirname(path));
     } catch (error) {
       await unlink(upload).catch(() => {});
       throw new UnavailableError(

@@ -4,10 +4,11 @@
  * other servers under the same name, so only the id of an upload says whose it is.
  */
 import { randomUUID } from 'node:crypto';
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolder } from '../../base/make-folder.ts';
-import { syncFolder } from '../../base/sync-folder.ts';
+import { syncPath } from '../../base/sync-folder.ts';
 
 export interface OpenUpload {
   readonly endpoint: string;
@@ -26,11 +27,11 @@ export class OpenUploads {
   }
 
   /** The note is durable before a part is sent. @returns its name */
-  begun(upload: OpenUpload): string {
+  async begun(upload: OpenUpload): Promise<string> {
     makeFolder(this.#folder);
     const note = `${randomUUID()}.json`;
-    writeFileSync(join(this.#folder, note), JSON.stringify(upload), { flush: true });
-    syncFolder(this.#folder);
+    await writeFile(join(this.#folder, note), JSON.stringify(upload), { flush: true });
+    await syncPath(this.#folder);
     return note;
   }
 

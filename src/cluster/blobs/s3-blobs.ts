@@ -170,7 +170,7 @@ export class S3Blobs implements Blobs {
     const { endpoint, bucket, prefix } = this.#options;
     let note: string | undefined;
     try {
-      note = this.#uploads?.begun({ endpoint, bucket, prefix, name, uploadId });
+      note = await this.#uploads?.begun({ endpoint, bucket, prefix, name, uploadId });
       const tags: string[] = [];
       for await (const part of parts(source)) {
         const partNumber = String(tags.length + 1);

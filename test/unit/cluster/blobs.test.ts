@@ -362,7 +362,7 @@ describe('Objects of a server with the S3 API', () => {
     assert.deepEqual([...server.uploads.keys()], ['upload 1 & more']);
     assert.deepEqual(readdirSync(join(dirs[0]!, 'uploads')), []);
     // A note of an upload that has ended does no harm.
-    new OpenUploads(join(dirs[0]!, 'uploads')).begun({
+    await new OpenUploads(join(dirs[0]!, 'uploads')).begun({
       ...{ endpoint: server.url, bucket: 'bucket', prefix: 'shop/', name: 'files/whole' },
       uploadId: 'upload 2 & more',
     });

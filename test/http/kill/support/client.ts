@@ -27,7 +27,9 @@ export interface CallOptions {
 /** Shorter than the server keeps an idle connection, so that none is closed during a request. */
 const IDLE_MS_MAX = 3000;
 
-/** Minimal HTTP: one request, one response, or `NoResponse`. */
+/**
+ * Minimal HTTP: one request, one response, or `NoResponse`. A GET is repeated on a new connection.
+ */
 export class Client {
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 64, timeout: IDLE_MS_MAX });
   readonly #port: number;
@@ -71,7 +73,12 @@ export class Client {
           });
         },
       );
-      sent.on('error', noResponse);
+      sent.on('error', (error: NodeJS.ErrnoException) => {
+        // The server closed the idle connection before it got the request.
+        const isStale = sent.reusedSocket && error.code === 'ECONNRESET';
+        if (isStale && method === 'GET') resolve(this.call(method, path, { headers: given ?? {} }));
+        else noResponse(error);
+      });
       if (timeoutMs !== undefined) {
         const timer = setTimeout(() => sent.destroy(new Error('no response in time')), timeoutMs);
         sent.once('close', () => clearTimeout(timer));
