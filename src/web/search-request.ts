@@ -21,6 +21,8 @@ export interface SearchState {
   readonly page: number;
   /** `field:asc`, or empty. */
   readonly sort: string;
+  /** A facet of whose values each page has only some hits; empty: none. */
+  readonly diverse: string;
   /** Chosen values by facet. A document must have at least one of the values of each facet. */
   readonly chosen: Readonly<Record<string, readonly string[]>>;
   /** Chosen ranges of numbers by facet. */
@@ -35,6 +37,8 @@ export interface SearchState {
 /** The page's own choices: its searches name both. */
 export const HITS_PER_PAGE = 20;
 const RATIO_AT_FIRST = 0.5;
+/** Hits of one value of a facet on a page. */
+export const DIVERSE_HITS = 2;
 
 export interface FacetCounts {
   readonly facetDistribution?: Readonly<Record<string, Readonly<Record<string, number>>>>;
@@ -80,6 +84,7 @@ export function searchQueries(
     showRankingScore: true,
     ...(explain && { showRankingScoreDetails: true }),
     ...(order.length > 0 && { sort: order }),
+    ...diversityOf(state),
   };
   const counts = narrowedFacets(state).map((facet) => ({
     ...common,
@@ -126,6 +131,7 @@ export function plainSearch(state: SearchState): Record<string, unknown> {
     ...termsOf(state),
     ...(filter.length > 0 && { filter }),
     ...(order.length > 0 && { sort: order }),
+    ...diversityOf(state),
     page: state.page,
     hitsPerPage: HITS_PER_PAGE,
     showRankingScore: true,
@@ -134,6 +140,10 @@ export function plainSearch(state: SearchState): Record<string, unknown> {
 
 function termsOf({ q, embedder, semanticRatio }: SearchState): Record<string, unknown> {
   return { q, ...(embedder !== '' && { hybrid: { embedder, semanticRatio } }) };
+}
+
+function diversityOf({ diverse }: SearchState): Record<string, unknown> {
+  return diverse === '' ? {} : { diversity: { attribute: diverse, max: DIVERSE_HITS } };
 }
 
 function orderOf({ sort, circle }: SearchState): string[] {
@@ -229,6 +239,7 @@ export function stateFrom(query: Readonly<Record<string, string>>): SearchState 
     q: query.q ?? '',
     page: Number.isInteger(page) && page > 1 ? page : 1,
     sort: query.sort ?? '',
+    diverse: query.diverse ?? '',
     chosen: chosenFrom(query.facets ?? ''),
     ranges: rangesFrom(query.ranges ?? ''),
     embedder: query.embedder ?? '',
@@ -238,13 +249,14 @@ export function stateFrom(query: Readonly<Record<string, string>>): SearchState 
 }
 
 export function queryFrom(state: SearchState): Record<string, string> {
-  const { q, page, sort, chosen, ranges, embedder, semanticRatio, circle } = state;
+  const { q, page, sort, diverse, chosen, ranges, embedder, semanticRatio, circle } = state;
   const within = Object.entries(ranges).map(([facet, { min, max }]) => [facet, [min, max]]);
   const given = Object.entries(chosen).filter(([, values]) => values.length > 0);
   return {
     q,
     page: page > 1 ? String(page) : '',
     sort,
+    diverse,
     facets: given.length === 0 ? '' : JSON.stringify(Object.fromEntries(given)),
     ranges: within.length === 0 ? '' : JSON.stringify(Object.fromEntries(within)),
     embedder,

@@ -213,6 +213,11 @@ describe('The page in a browser', () => {
     );
     await choices.getByRole('button', { name: /^Remove year/ }).click();
     await page.getByText(/^431 results in/).waitFor();
+    await page.getByLabel('Variety').selectOption('language');
+    await page.waitForFunction(() =>
+      (globalThis as any).location.hash.includes('diverse=language'),
+    );
+    await page.getByText(/^431 results in/).waitFor();
     assert.deepEqual(tab.faults, []);
     await tab.close();
   });

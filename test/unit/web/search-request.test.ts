@@ -45,8 +45,14 @@ describe('The queries of the search view', () => {
   });
 
   it('is the same search for a program, without what only the page needs', () => {
-    const state = stateFrom({ q: 'x', page: '2', sort: 'year:asc', ranges: '{"a":[1,5]}' });
+    const ranges = '{"a":[1,5]}';
+    const state = stateFrom({ q: 'x', page: '2', sort: 'year:asc', diverse: 'brand', ranges });
+    assert.deepEqual(searchQueries('i', state, OPTIONS)[0]!.diversity, {
+      attribute: 'brand',
+      max: 2,
+    });
     assert.deepEqual(plainSearch(state), {
+      diversity: { attribute: 'brand', max: 2 },
       q: 'x',
       filter: ['"a" >= 1', '"a" <= 5'],
       sort: ['year:asc'],
@@ -88,6 +94,7 @@ describe('The queries of the search view', () => {
       q: 'a b',
       page: '3',
       sort: 'year:desc',
+      diverse: 'brand',
       facets: '{"a":["1"]}',
       ranges: '{"b":[1,null],"c":[null,2.5]}',
       embedder: 'e',

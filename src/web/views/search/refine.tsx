@@ -7,6 +7,7 @@ import { Field } from '../../parts/field.tsx';
 import { TextField } from '../../parts/text-field.tsx';
 import {
   circleFrom,
+  DIVERSE_HITS,
   facetSearch,
   mergedCounts,
   mergedStats,
@@ -64,6 +65,7 @@ export function Refine(props: AllRefineProps): JSX.Element {
         onFind={controls.searchesFacets ? find : null}
       />
       <Ranges uid={uid} state={state} stats={stats} onChoose={(ranges) => onChange({ ranges })} />
+      <Variety state={state} facets={counts.map(([facet]) => facet)} onChange={onChange} />
     </details>
   );
 }
@@ -94,6 +96,27 @@ function Order({
       value={state.sort}
       options={orders(controls)}
       onChoose={(sort) => onChange({ sort })}
+    />
+  );
+}
+
+/** Whether one value of a facet may fill a page. */
+function Variety({
+  state: { diverse },
+  facets,
+  onChange,
+}: RefineProps & { facets: readonly string[] }): JSX.Element | null {
+  const names = [...new Set(diverse === '' ? facets : [...facets, diverse])];
+  if (names.length === 0) return null;
+  return (
+    <Choice
+      label="Variety"
+      value={diverse}
+      options={[
+        ['', 'as ranked'],
+        ...names.map((name) => [name, `at most ${DIVERSE_HITS} of one ${name} a page`] as const),
+      ]}
+      onChoose={(chosen) => onChange({ diverse: chosen })}
     />
   );
 }
