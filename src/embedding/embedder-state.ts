@@ -108,6 +108,7 @@ function rendersOtherwise(before: Embedder, after: Embedder, searchableChanged: 
   const old: AnyFields = indexingPart(before);
   const now: AnyFields = indexingPart(after);
   return (
+    JSON.stringify(old.chunks) !== JSON.stringify(now.chunks) ||
     old.documentTemplate !== now.documentTemplate ||
     (old.documentTemplateMaxBytes ?? 0) < (now.documentTemplateMaxBytes ?? 0) ||
     (searchableChanged && now.documentTemplate?.includes('is_searchable') === true)

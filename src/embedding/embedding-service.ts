@@ -5,7 +5,7 @@
 import { compareUtf8 } from '../base/json.ts';
 import { own } from '../base/own.ts';
 import type { PartEmbedder } from '../contract/embedders/composite.ts';
-import type { AnyFields } from '../contract/embedders/fields.ts';
+import type { AnyFields, Chunks } from '../contract/embedders/fields.ts';
 import {
   type ComputedEmbedder,
   computes,
@@ -18,6 +18,7 @@ import type { EmbedderState, EmbedderStates } from '../engine/embedder-states.ts
 import { ConcurrencyLimit } from '../outbound/concurrency-limit.ts';
 import type { OutboundClient } from '../outbound/outbound-client.ts';
 import { chunkResult } from './chunk-result.ts';
+import { cosineDistance } from './cosine-distance.ts';
 import type { EmbedderRequests } from './embedder-requests.ts';
 import {
   identity,
@@ -475,17 +476,6 @@ function differentDimensions([indexing, search]: readonly number[]): EmbeddingEr
   );
 }
 
-function cosineDistance(a: Float32Array, b: Float32Array): number {
-  let product = 0;
-  let [squareA, squareB] = [0, 0];
-  for (let i = 0; i < a.length; i++) {
-    product += a[i]! * b[i]!;
-    squareA += a[i]! ** 2;
-    squareB += b[i]! ** 2;
-  }
-  return 1 - product / (Math.sqrt(squareA * squareB) || 1);
-}
-
 /** An input of a document, and the row of its embedding. */
 interface Input {
   value: unknown;
@@ -514,12 +504,13 @@ function renderedEmbedder(
   embedder: Embedder,
   known: Readonly<Record<string, number>> | undefined,
 ): RenderedEmbedder {
-  const { documentTemplate, documentTemplateMaxBytes }: AnyFields = indexingPart(embedder);
+  const { documentTemplate, documentTemplateMaxBytes, chunks }: AnyFields = indexingPart(embedder);
   const fragments = indexingFragments(embedder);
   const numbers = known ?? numberFragments(Object.keys(fragments));
   const names = Object.keys(fragments).toSorted((a, b) => numbers[a]! - numbers[b]!);
   if (names.length === 0) {
-    return { kind: 'template', template: documentTemplate!, bytesMax: documentTemplateMaxBytes! };
+    const rendered = { template: documentTemplate!, bytesMax: documentTemplateMaxBytes! };
+    return { kind: 'template', ...rendered, chunks: (chunks as Chunks | undefined) ?? null };
   }
   return {
     kind: 'fragments',

@@ -3,6 +3,8 @@
  * search. Runs on the thread of `render-worker.ts`; pure except for prepared renderers.
  */
 import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import type { Chunks } from '../contract/embedders/fields.ts';
 import {
   type DocumentTemplate,
   type Fragment,
@@ -14,6 +16,7 @@ import {
   TemplateDocument,
 } from '../templates/document-template.ts';
 import { withTexts } from '../templates/value-text.ts';
+import { passagesOf } from './passages.ts';
 
 /** The templates and fragments that the embedders of an index render. */
 export interface RenderSpec {
@@ -29,7 +32,7 @@ export interface RenderSpec {
 }
 
 export type RenderedEmbedder = (
-  | { kind: 'template'; template: string; bytesMax: number }
+  | { kind: 'template'; template: string; bytesMax: number; chunks?: Chunks | null }
   | { kind: 'fragments'; fragments: { number: number; value: unknown }[] }
 ) & {
   /**
@@ -49,15 +52,17 @@ export interface ChunkDocument {
   doc: Record<string, unknown>;
   /** The previous version, if a hash is unknown or nothing is stored. */
   old?: Record<string, unknown>;
-  want: [embedder: number, always: 0 | 1, stored: [fragment: number, hash: string][]][];
+  want: [embedder: number, always: 0 | 1, stored: StoredRow[]][];
 }
+
+type StoredRow = [fragment: number, hash: string];
 
 /** An input to embed, or a stored embedding that is kept. */
 export interface RenderedRow {
   fragment: number;
   /** Hash of the text, hexadecimal. */
   hash: string;
-  /** null: the stored embedding of the fragment is kept. */
+  /** null: the stored embedding of the fragment, or passage, is kept. */
   input: { value: unknown } | null;
 }
 
@@ -94,7 +99,7 @@ export function rowsOfFaulty({ id, want }: ChunkDocument, message: string): Rend
 }
 
 type Prepared =
-  | { kind: 'template'; template: DocumentTemplate; bytesMax: number }
+  | { kind: 'template'; template: DocumentTemplate; bytesMax: number; chunks: Chunks | null }
   | { kind: 'fragments'; fragments: { number: number; fragment: Fragment }[] };
 
 export class Renderer {
@@ -150,24 +155,21 @@ export class Renderer {
   ): RenderedRow[] | null | string {
     const embedder = this.#embedders[number]!;
     const always = isForced === 1 || (this.#waits[number]! && stored.length === 0);
-    if (embedder.kind === 'fragments')
-      return fragmentRows(embedder.fragments, always, stored, document);
-    const { template, bytesMax } = embedder;
-    const rendered = template.render(document, bytesMax);
-    if (!rendered.ok) return rendered.error.message;
-    const hash = hashOf(rendered.value);
-    if (!always) {
-      if (stored.length === 1 && stored[0]![1] === hash) return null;
-      if (old !== null && stored.every(([, known]) => known === UNKNOWN)) {
-        const before = template.render(old, bytesMax);
-        if (before.ok && before.value === rendered.value) return null;
-      }
+    const texts = textsOf(embedder, document);
+    if (typeof texts === 'string') return texts;
+    if (!always && old !== null && embedder.kind === 'template' && stored.every(isUnknown)) {
+      const before = textsOf(embedder, old);
+      if (isDeepStrictEqual(before, texts)) return null;
     }
-    return [{ fragment: 0, hash, input: { value: rendered.value } }];
+    return rowsOf(texts, always ? [] : stored, always);
   }
 }
 
 const UNKNOWN = '0';
+
+function isUnknown([, hash]: StoredRow): boolean {
+  return hash === UNKNOWN;
+}
 
 function prepare(embedder: RenderedEmbedder): Prepared {
   if (embedder.kind === 'fragments') {
@@ -180,28 +182,68 @@ function prepare(embedder: RenderedEmbedder): Prepared {
   }
   const parsed = parseDocumentTemplate(embedder.template);
   if (!parsed.ok) throw new Error(parsed.error);
-  return { kind: 'template', template: parsed.value, bytesMax: embedder.bytesMax };
+  const { bytesMax, chunks = null } = embedder;
+  return { kind: 'template', template: parsed.value, bytesMax, chunks };
 }
 
-function fragmentRows(
+/** A text to embed, or one of the fragments or passages of a document. */
+interface Rendered {
+  fragment: number;
+  value: unknown;
+}
+
+/** @returns a text if the document cannot be rendered */
+function textsOf(embedder: Prepared, document: TemplateDocument): Rendered[] | string {
+  if (embedder.kind === 'fragments') return fragmentsOf(embedder.fragments, document);
+  const { template, bytesMax, chunks } = embedder;
+  const field = chunks === null ? null : document.textAt(chunks.attribute);
+  const passages = field === null ? [] : passagesOf(field.text, chunks!);
+  if (passages.length === 0) {
+    const rendered = template.render(document, bytesMax);
+    if (!rendered.ok) return rendered.error.message;
+    return [{ fragment: 0, value: rendered.value }];
+  }
+  const texts: Rendered[] = [];
+  try {
+    for (const [fragment, { text, length }] of passages.entries()) {
+      field!.replace(text);
+      const rendered = template.render(document, bytesMax + length);
+      if (!rendered.ok) return rendered.error.message;
+      texts.push({ fragment, value: rendered.value });
+    }
+    return texts;
+  } finally {
+    // Other embedders see the document as it is.
+    field!.replace(field!.text);
+  }
+}
+
+function fragmentsOf(
   fragments: readonly { number: number; fragment: Fragment }[],
-  always: boolean,
-  stored: readonly [number, string][],
   document: TemplateDocument,
-): RenderedRow[] | null {
-  const known = new Map(stored);
-  const rows: RenderedRow[] = [];
+): Rendered[] {
+  const texts: Rendered[] = [];
   for (const { number, fragment } of fragments) {
     // A fragment that cannot be rendered is skipped.
     const rendered = fragment.render(document.documentScope());
-    if (!rendered.ok) continue;
-    const hash = hashOf(JSON.stringify(rendered.value));
-    const stays = !always && known.get(number) === hash;
-    rows.push({ fragment: number, hash, input: stays ? null : { value: rendered.value } });
+    if (rendered.ok) texts.push({ fragment: number, value: rendered.value });
   }
-  const same =
-    !always && rows.length === stored.length && rows.every(({ input }) => input === null);
-  return same ? null : rows;
+  return texts;
+}
+
+/** @returns null if the stored rows stay */
+function rowsOf(
+  texts: readonly Rendered[],
+  stored: readonly StoredRow[],
+  always: boolean,
+): RenderedRow[] | null {
+  const known = new Map(stored);
+  const rows = texts.map(({ fragment, value }): RenderedRow => {
+    const hash = hashOf(typeof value === 'string' ? value : JSON.stringify(value));
+    return { fragment, hash, input: known.get(fragment) === hash ? null : { value } };
+  });
+  const same = rows.length === stored.length && rows.every(({ input }) => input === null);
+  return same && !always ? null : rows;
 }
 
 /** A 64-bit hash of a text, never 0. */

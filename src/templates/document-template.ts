@@ -34,7 +34,7 @@ export function searchableAttributes(
 export class TemplateDocument {
   readonly #document: Record<string, unknown>;
   readonly #searchable: SearchableAttributes;
-  #scope: { doc: unknown; fields: unknown } | null = null;
+  #scope: { doc: unknown; fields: { value: unknown }[] } | null = null;
 
   constructor(document: Record<string, unknown>, searchable: SearchableAttributes) {
     for (const name of HIDDEN) delete document[name];
@@ -44,6 +44,24 @@ export class TemplateDocument {
 
   get fieldNames(): string[] {
     return Object.keys(this.#document);
+  }
+
+  /**
+   * The text at a path of names with dots between them, and how to put another in its place; null:
+   * there is no text. A name with dots is found too.
+   */
+  textAt(path: string): { text: string; replace: (text: string) => void } | null {
+    const found = textField(this.#document, path);
+    if (found === null) return null;
+    const { owner, name, text } = found;
+    const field = owner === this.#document ? Object.keys(owner).indexOf(name) : -1;
+    return {
+      text,
+      replace: (other) => {
+        owner[name] = other;
+        if (field >= 0 && this.#scope !== null) this.#scope.fields[field]!.value = other;
+      },
+    };
   }
 
   /** Renders the default template without the library, in a tenth of the time. */
@@ -63,7 +81,7 @@ export class TemplateDocument {
       withTexts(this.#document);
       const fields = Object.entries(this.#document).map(([name, value]) =>
         withTexts({ name, value, is_searchable: this.#searchable?.has(name) !== false }),
-      );
+      ) as { value: unknown }[];
       this.#scope = { doc: this.#document, fields };
     }
     return this.#scope;
@@ -73,6 +91,25 @@ export class TemplateDocument {
   documentScope(): object {
     return { doc: (this.scope() as { doc: unknown }).doc };
   }
+}
+
+/** The text at a path of names with dots between them, and the object that has it. */
+export function textField(
+  owner: object,
+  path: string,
+): { owner: Record<string, unknown>; name: string; text: string } | null {
+  for (const [name, value] of Object.entries(owner)) {
+    if (name === path) {
+      return typeof value === 'string'
+        ? { owner: owner as Record<string, unknown>, name, text: value }
+        : null;
+    }
+    if (!path.startsWith(`${name}.`) || typeof value !== 'object' || value === null) continue;
+    if (Array.isArray(value)) continue;
+    const found = textField(value as object, path.slice(name.length + 1));
+    if (found !== null) return found;
+  }
+  return null;
 }
 
 export interface DocumentTemplate {

@@ -259,6 +259,9 @@ function checkTemplates(
   if (hasFragments(embedder) && isGiven(embedder.documentTemplate)) {
     return templateError(name, '`documentTemplate` cannot be given together with fragments');
   }
+  if (hasFragments(embedder) && isGiven(embedder.chunks)) {
+    return fault(`\`.embedders.${name}\`: \`chunks\` cannot be given together with fragments.`);
+  }
   for (const field of ['indexingFragments', 'searchFragments'] as const) {
     for (const [fragment, given] of Object.entries(embedder[field] ?? {})) {
       // Null removes one.

@@ -12,7 +12,7 @@ export type PartEmbedder = EmbedderFrom<(typeof PART_SOURCES)[number]>;
 
 /** Fields not allowed in a part, apart from those that no part has. */
 export const REFUSED_IN: Readonly<Record<Part, readonly FieldName[]>> = {
-  searchEmbedder: ['documentTemplate', 'documentTemplateMaxBytes', 'indexingFragments'],
+  searchEmbedder: ['documentTemplate', 'documentTemplateMaxBytes', 'chunks', 'indexingFragments'],
   indexingEmbedder: ['searchFragments'],
 };
 

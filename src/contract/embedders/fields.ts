@@ -5,6 +5,7 @@
 import {
   boolean,
   declared,
+  defaultsOf,
   each,
   integer,
   map,
@@ -29,6 +30,50 @@ export type Fragments = Record<string, { value: unknown }>;
  */
 export const EMBEDDING_MODES = ['batch', 'background'] as const;
 
+/** See `src/embedding/passages.ts`. Passages are numbered by one byte. */
+const CHUNKS_PROPERTIES = {
+  attribute: string({
+    minLength: 1,
+    maxLength: 500,
+    description: 'The attribute with the text: a path of names with dots between them.',
+  }),
+  maxTokens: nullable(
+    integer({
+      minimum: 16,
+      maximum: 2_000,
+      default: 200,
+      description: 'Maximum length of a passage. One token is four bytes of UTF-8.',
+    }),
+  ),
+  overlap: nullable(
+    integer({
+      minimum: 0,
+      maximum: 10,
+      default: 1,
+      description:
+        'Number of sentences with which a passage repeats the end of the one before, as far as they fill at most half of it.',
+    }),
+  ),
+  max: nullable(
+    integer({
+      minimum: 1,
+      maximum: 255,
+      default: 64,
+      description:
+        'Maximum number of passages of a document; the rest of its text is not embedded.',
+    }),
+  ),
+};
+
+export const CHUNKS_DEFAULTS = defaultsOf(CHUNKS_PROPERTIES, 'maxTokens', 'overlap', 'max');
+export type Chunks = { attribute: string } & typeof CHUNKS_DEFAULTS;
+
+const { attribute: CHUNKED, ...CHUNKS_OPTIONS } = CHUNKS_PROPERTIES;
+const CHUNKS = nullable(object({ attribute: CHUNKED, ...optionals(CHUNKS_OPTIONS) }), {
+  description:
+    'Cuts the text of an attribute into passages by its sentences; each gets an embedding of its own.',
+});
+
 const TEXT = nullable(string());
 const SECRET_TEXT = nullable(string({ 'x-secret': true }));
 const COUNT = nullable(integer({ minimum: 1 }));
@@ -50,6 +95,7 @@ export const FIELD_SCHEMAS = {
   documentTemplate: TEXT,
   // 0 is refused too: by the task, when the template is not given with it.
   documentTemplateMaxBytes: nullable(integer({ minimum: 0 })),
+  chunks: CHUNKS,
   url: SECRET_TEXT,
   maxBatchTexts: COUNT,
   maxBatchBytes: COUNT,

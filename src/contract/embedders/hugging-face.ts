@@ -12,6 +12,7 @@ export const huggingFace = embedderSource({
     pooling: 'default',
     documentTemplate: 'optional',
     documentTemplateMaxBytes: 'optional',
+    chunks: 'optional',
     mode: 'optional',
   },
   identifiedBy: ['model', 'revision', 'pooling'],

@@ -6,6 +6,7 @@ import {
   DEFAULT_DOCUMENT_TEMPLATE,
   DEFAULT_TEMPLATE_BYTES_MAX,
 } from '../../templates/document-template.ts';
+import { complete as completed } from '../declare.ts';
 import type { ApiError } from '../errors.ts';
 import { isGiven } from '../settings/setting.ts';
 import {
@@ -19,7 +20,14 @@ import {
   noBytes,
   tooMany,
 } from './check.ts';
-import { type GivenEmbedder, hasFragments, inShownOrder, isPart, type Part } from './fields.ts';
+import {
+  CHUNKS_DEFAULTS,
+  type GivenEmbedder,
+  hasFragments,
+  inShownOrder,
+  isPart,
+  type Part,
+} from './fields.ts';
 import { FRAGMENT, TEXT } from './rest-template.ts';
 import { type Embedder, type Embedders, type SourceName, sourceOf } from './sources.ts';
 
@@ -133,7 +141,10 @@ function complete(embedder: GivenEmbedder, part: Part | null): Embedder {
     defaults.documentTemplate = DEFAULT_DOCUMENT_TEMPLATE;
     defaults.documentTemplateMaxBytes = DEFAULT_TEMPLATE_BYTES_MAX;
   }
-  return inShownOrder({ ...defaults, ...embedder }) as Embedder;
+  const chunks = isGiven(embedder.chunks)
+    ? { chunks: { ...embedder.chunks, ...completed(embedder.chunks, CHUNKS_DEFAULTS) } }
+    : {};
+  return inShownOrder({ ...defaults, ...embedder, ...chunks }) as Embedder;
 }
 
 /** The change, with masked secrets replaced by the stored ones. */

@@ -13,6 +13,7 @@ export const ollama = embedderSource({
     dimensions: 'optional',
     documentTemplate: 'optional',
     documentTemplateMaxBytes: 'optional',
+    chunks: 'optional',
     url: 'optional',
     maxBatchTexts: 'optional',
     maxBatchBytes: 'optional',

@@ -41,6 +41,7 @@ export const openAi = embedderSource({
     dimensions: 'optional',
     documentTemplate: 'optional',
     documentTemplateMaxBytes: 'optional',
+    chunks: 'optional',
     url: 'optional',
     maxBatchTexts: 'optional',
     maxBatchBytes: 'optional',

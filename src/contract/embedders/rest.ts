@@ -12,6 +12,7 @@ export const rest = embedderSource({
     dimensions: 'optional',
     documentTemplate: 'optional',
     documentTemplateMaxBytes: 'optional',
+    chunks: 'optional',
     url: 'required',
     maxBatchTexts: 'optional',
     maxBatchBytes: 'optional',
