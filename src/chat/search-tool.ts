@@ -3,6 +3,8 @@ import { attributeNames } from '../contract/settings/searchable-attributes.ts';
 import { halfCharacterAt } from '../base/json.ts';
 import type { CancelSignal } from '../base/cancel-signal.ts';
 import type { SearchAccess } from '../search/caller.ts';
+import { ownBytes } from '../search/own-bytes.ts';
+import { chunksOf, passageSearch, type PassageSearch } from '../search/passage-search.ts';
 import type { SearchMeter } from '../search/search-meter.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { ChatPrompts } from '../contract/chats.ts';
@@ -10,6 +12,7 @@ import type { SearchRequest } from '../contract/search.ts';
 import type { SettingsObject } from '../contract/settings.ts';
 import { RenderStopped } from '../embedding/render-thread.ts';
 import type { ConcurrencyLimit } from '../outbound/concurrency-limit.ts';
+import type { Chunked } from '../embedding/choose-passages.ts';
 import type { Hits, RequestOutcome, TextsRequest } from '../embedding/render-request.ts';
 
 export const SEARCH_TOOL = '_meiliSearchInIndex';
@@ -22,8 +25,9 @@ const DESCRIBED_INDEXES_MAX = 50;
 const FACET_VALUE_LENGTH_MAX = 100;
 /** Maximum bytes of a result from which facet values are read, on the event loop. */
 const FACETS_BYTES_MAX = 2 ** 20;
-/** Maximum bytes of the result of a search, and of the documents it finds. */
-const RESULT_BYTES_MAX = 32 * 2 ** 20;
+const LOWER_LIMIT = 'lower the `limit` of the index (`searchParameters` of the setting `chat`)';
+/** Maximum tokens of the passages that a search returns to the model. */
+const PASSAGE_TOKENS_MAX = 4_000;
 
 /** The caller of a chat, with its access rights. */
 export interface ChatCaller {
@@ -58,7 +62,12 @@ export interface ChatServices {
   /** Complete documents by id, in any order, as JSON `{results: [...]}`. */
   documents(uid: string, ids: string[], caller: ChatCaller): Promise<Buffer>;
   /** Reads the hits of a result on a thread. */
-  hits(caller: ChatCaller, result: Uint8Array, primaryKey: string | null): Promise<Hits>;
+  hits(
+    caller: ChatCaller,
+    result: Uint8Array,
+    primaryKey: string | null,
+    hidden: readonly string[],
+  ): Promise<Hits>;
   /** Renders documents on a thread. */
   texts(caller: ChatCaller, request: TextsRequest): Promise<RequestOutcome<string>>;
   /** Throws `ApiError` if the filter does not parse. */
@@ -152,20 +161,22 @@ export async function runSearch(
   if (typeof given === 'string')
     return { text: given, sources: null, indexUid: null, failure: null };
   const { indexUid, q, filter } = given;
-  let request: SearchRequest;
+  let search: PassageSearch;
   let access: SearchAccess;
   try {
     access = caller.accessTo(indexUid);
-    request = requestOf(services, indexUid, q, filter);
+    search = requestOf(services, indexUid, q, filter);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     return { text: error.message, sources: null, indexUid, failure: error };
   }
   try {
-    const result = await services.search(indexUid, request, access, caller);
-    const bytes = ownBytes(result);
-    const hits = await services.hits(caller, bytes, services.primaryKey(indexUid));
-    const text = await textOfHits(services, caller, indexUid, bytes, hits);
+    const { params, chunked } = search;
+    const result = await services.search(indexUid, params, access, caller);
+    const bytes = ownBytes(result, LOWER_LIMIT);
+    const hidden = chunked === null ? [] : ['_vectors', '_matchesPosition'];
+    const hits = await services.hits(caller, bytes, services.primaryKey(indexUid), hidden);
+    const text = await textOfHits(services, caller, chunked, indexUid, bytes, hits);
     return { text, sources: hits.documents, indexUid, failure: null };
   } catch (thrown) {
     const error =
@@ -212,7 +223,7 @@ function parseArguments(text: string): SearchArguments | string {
   };
 }
 
-function requestOf(services: ChatServices, uid: string, q: string, filter: string): SearchRequest {
+function requestOf(services: ChatServices, uid: string, q: string, filter: string): PassageSearch {
   const settings = services.settings(uid);
   if (settings === undefined) {
     throw new ApiError('index_not_found', `The index \`${uid}\` does not exist.`);
@@ -223,13 +234,20 @@ function requestOf(services: ChatServices, uid: string, q: string, filter: strin
   // An empty query cannot be embedded.
   if (q.trim() === '' && request.hybrid !== undefined) delete request.hybrid;
   if (own !== null) request.filter = own;
-  return request;
+  const isPassages = chunksOf(settings.embedders, request.hybrid?.embedder) !== null;
+  return isPassages
+    ? passageSearch(request, settings.embedders)
+    : { params: request, chunked: null };
 }
 
-/** @param result the search result with the hits */
+/**
+ * @param chunked the model gets passages; null: whole documents
+ * @param result the search result with the hits
+ */
 async function textOfHits(
   services: ChatServices,
   caller: ChatCaller,
+  chunked: Chunked | null,
   uid: string,
   result: Uint8Array,
   hits: Hits,
@@ -241,6 +259,7 @@ async function textOfHits(
     template: documentTemplate,
     bytesMax: documentTemplateMaxBytes,
     searchable: attributeNames(settings.searchableAttributes),
+    passages: chunked && { hits: result, maxTokens: PASSAGE_TOKENS_MAX, chunked },
     ...(await wholeDocuments(services, caller, uid, settings, result, hits)),
   });
   if (text.kind === 'rendered') return text.value;
@@ -265,17 +284,9 @@ async function wholeDocuments(
     return { result, member: 'hits', order: null };
   }
   const documents = await services.documents(uid, ids, caller);
-  return { result: ownBytes(documents), member: 'results', order: { primaryKey, ids } };
-}
-
-/**
- * Copies a result so that it can be transferred to a thread: the result's buffer is larger and is
- * reused. Throws `ApiError` if the result is too large.
- */
-function ownBytes(result: Buffer): Uint8Array {
-  if (result.length <= RESULT_BYTES_MAX) return new Uint8Array(result);
-  throw new ApiError(
-    'bad_request',
-    `The documents found have more than ${RESULT_BYTES_MAX} bytes; lower the \`limit\` of the index (\`searchParameters\` of the setting \`chat\`).`,
-  );
+  return {
+    result: ownBytes(documents, LOWER_LIMIT),
+    member: 'results',
+    order: { primaryKey, ids },
+  };
 }

@@ -207,6 +207,8 @@ const PLAIN = [
   'invalid_network_shards',
   'invalid_network_url',
   'invalid_network_write_api_key',
+  'invalid_passages_documents',
+  'invalid_passages_max_tokens',
   'invalid_render_input',
   'invalid_render_template',
   'invalid_search_attributes_to_crop',

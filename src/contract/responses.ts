@@ -108,6 +108,23 @@ const GROUPS = optionals({
   totalGroups: COUNT,
 });
 
+export const FOUND_PASSAGES = object({
+  passages: list(
+    object({
+      id: ANY,
+      attribute: TEXT,
+      start: COUNT,
+      length: COUNT,
+      tokens: COUNT,
+      text: TEXT,
+      score: optional(NUMBER),
+    }),
+  ),
+  tokens: COUNT,
+  processingTimeMs: COUNT,
+  degraded: optional(DEGRADED),
+});
+
 export const SEARCH_RESPONSE = object({
   hits: list(HIT),
   query: TEXT,

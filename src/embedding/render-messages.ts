@@ -1,6 +1,11 @@
 /** Messages between the event loop and a render thread. */
 import type { RenderSpec, SearchScope } from './render.ts';
-import type { RequestInput, RequestTemplate, TextsRequest } from './render-request.ts';
+import type {
+  PassagesQuery,
+  RequestInput,
+  RequestTemplate,
+  TextsRequest,
+} from './render-request.ts';
 
 export type RenderRequest =
   | { kind: 'prepare'; renderer: number; spec: RenderSpec }
@@ -15,7 +20,14 @@ export type RenderRequest =
   | { kind: 'tokens'; job: number; text: string; tokensMax: number }
   | { kind: 'request'; job: number; template: RequestTemplate; input: RequestInput | null }
   | { kind: 'texts'; job: number; request: TextsRequest }
-  | { kind: 'hits'; job: number; result: Uint8Array; primaryKey: string | null };
+  | { kind: 'passages'; job: number; request: PassagesQuery }
+  | {
+      kind: 'hits';
+      job: number;
+      result: Uint8Array;
+      primaryKey: string | null;
+      hidden: readonly string[];
+    };
 
 export type RenderResponse = { job: number; value: unknown } | { job: number; fault: string };
 

@@ -17,7 +17,9 @@ import {
 } from './render.ts';
 import type { RenderRequest } from './render-messages.ts';
 import type {
+  FoundPassages,
   Hits,
+  PassagesQuery,
   RequestInput,
   RequestOutcome,
   RequestTemplate,
@@ -130,13 +132,28 @@ export class RenderPool {
     return this.#outcome(requester, (job) => ({ kind: 'texts', job, request }));
   }
 
+  /** Chooses passages of an engine result. Rejects with `RenderStopped`. */
+  passages(requester: string, request: PassagesQuery): Promise<FoundPassages> {
+    return this.#run(requester, (job) => ({
+      kind: 'passages',
+      job,
+      request,
+    })) as Promise<FoundPassages>;
+  }
+
   /** Reads the hits of an engine result. Rejects with `RenderStopped`. */
-  hits(requester: string, result: Uint8Array, primaryKey: string | null): Promise<Hits> {
+  hits(
+    requester: string,
+    result: Uint8Array,
+    primaryKey: string | null,
+    hidden: readonly string[] = [],
+  ): Promise<Hits> {
     return this.#run(requester, (job) => ({
       kind: 'hits',
       job,
       result,
       primaryKey,
+      hidden,
     })) as Promise<Hits>;
   }
 

@@ -12,6 +12,12 @@ import {
 } from '../templates/document-template.ts';
 import type { RenderFault } from '../templates/liquid.ts';
 import { cutText, withTexts } from '../templates/value-text.ts';
+import {
+  choosePassages,
+  type Chunked,
+  type CitedPassage,
+  type PassageChoice,
+} from './choose-passages.ts';
 
 type Json = Record<string, unknown>;
 
@@ -97,6 +103,8 @@ export interface TextsRequest {
   /** JSON of an object whose member `member` lists the documents. */
   result: Uint8Array;
   member: 'hits' | 'results';
+  /** JSON of a search response, instead of whole documents; null: whole documents. */
+  passages?: { hits: Uint8Array; maxTokens: number; chunked: Chunked | null } | null;
   /** The order of the documents; null: the order of the result. */
   order: { primaryKey: string; ids: string[] } | null;
 }
@@ -118,15 +126,37 @@ export function textsForRequest(request: TextsRequest, now = Date.now): RequestO
   const deadline = now() + TEXTS_MS_MAX;
   const texts: string[] = [];
   let bytes = 0;
-  for (const document of ordered(documents, request.order)) {
+  const all = ordered(documents, request.order);
+  for (const { document: given, passage } of pieces(all, request)) {
     if (now() > deadline) return { kind: 'failed', reason: 'it takes too long' };
-    const rendered = parsed.value.render(new TemplateDocument(document, searchable), bytesMax);
+    const document = new TemplateDocument(given, searchable);
+    if (passage !== null) document.textAt(passage.attribute)?.replace(passage.text);
+    const rendered = parsed.value.render(document, bytesMax + (passage?.length ?? 0));
     if (!rendered.ok) return { kind: 'failed', reason: rendered.error.message };
     texts.push(rendered.value);
     bytes += Buffer.byteLength(rendered.value) + 1;
     if (bytes > TEXTS_BYTES_MAX) break;
   }
   return { kind: 'rendered', value: cutText(texts.join('\n'), TEXTS_BYTES_MAX) };
+}
+
+/** A document, or a passage that takes the place of the text that it is from. */
+interface Piece {
+  document: Json;
+  passage: CitedPassage | null;
+}
+
+function pieces(documents: readonly Json[], { passages = null, order }: TextsRequest): Piece[] {
+  if (passages === null) return documents.map((document) => ({ document, passage: null }));
+  const response = JSON.parse(textOf(passages.hits)) as { hits: Json[] };
+  const primaryKey = order?.primaryKey ?? null;
+  const byId = new Map(documents.map((document) => [String(document[primaryKey ?? '']), document]));
+  return choosePassages(response, { ...passages, primaryKey }).map(({ passage, hit }) => {
+    const whole = primaryKey === null ? hit : (byId.get(String(passage.id)) ?? hit);
+    // Rendering changes a document, which may have several passages.
+    const { _matchesPosition, ...document } = structuredClone(whole);
+    return { document, passage };
+  });
 }
 
 /** Puts documents in order. Documents that were deleted meanwhile are skipped. */
@@ -136,6 +166,29 @@ function ordered(documents: Json[], order: TextsRequest['order']): Json[] {
   return order.ids
     .map((id) => byId.get(id))
     .filter((document): document is Json => document !== undefined);
+}
+
+/** A request for passages of the hits of an engine result. */
+export interface PassagesQuery extends PassageChoice {
+  /** JSON of a search response. */
+  result: Uint8Array;
+}
+
+export interface FoundPassages {
+  passages: CitedPassage[];
+  tokens: number;
+  degraded?: unknown;
+}
+
+export function passagesForRequest(request: PassagesQuery): FoundPassages {
+  const response = JSON.parse(textOf(request.result)) as { hits: Json[]; degraded?: unknown };
+  const { degraded } = response;
+  const chosen = choosePassages(response, request);
+  return {
+    passages: chosen.map(({ passage }) => passage),
+    tokens: chosen.reduce((sum, { passage }) => sum + passage.tokens, 0),
+    ...(degraded !== undefined && { degraded }),
+  };
 }
 
 /** The hits of an engine result. */
@@ -149,9 +202,17 @@ export interface Hits {
 /** Maximum characters of hits passed to the event loop, which has to write them. */
 const HITS_LENGTH_MAX = 2 ** 20;
 
-/** @param result JSON of an object whose member `hits` lists the documents */
-export function hitsForRequest(result: Uint8Array, primaryKey: string | null): Hits {
+/**
+ * @param result JSON of an object whose member `hits` lists the documents
+ * @param hidden members of the hits that are left out
+ */
+export function hitsForRequest(
+  result: Uint8Array,
+  primaryKey: string | null,
+  hidden: readonly string[] = [],
+): Hits {
   const { hits } = JSON.parse(textOf(result)) as { hits: Json[] };
+  for (const hit of hits) for (const name of hidden) delete hit[name];
   const ids = hits.map((hit) => (primaryKey === null ? undefined : hit[primaryKey]));
   const documents: string[] = [];
   let length = 0;

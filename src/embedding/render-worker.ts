@@ -6,7 +6,13 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { watchRendering } from '../templates/liquid.ts';
 import { fitFragment, Renderer } from './render.ts';
 import { READY, type RenderResponse, type RenderRequest } from './render-messages.ts';
-import { hitsForRequest, renderForRequest, textOf, textsForRequest } from './render-request.ts';
+import {
+  hitsForRequest,
+  passagesForRequest,
+  renderForRequest,
+  textOf,
+  textsForRequest,
+} from './render-request.ts';
 
 type RenderJob = Exclude<RenderRequest, { kind: 'prepare' | 'forget' }>;
 
@@ -52,8 +58,10 @@ async function respond(request: RenderJob): Promise<unknown> {
       return renderForRequest(request.template, request.input);
     case 'texts':
       return textsForRequest(request.request);
+    case 'passages':
+      return passagesForRequest(request.request);
     case 'hits':
-      return hitsForRequest(request.result, request.primaryKey);
+      return hitsForRequest(request.result, request.primaryKey, request.hidden);
   }
 }
 

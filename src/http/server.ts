@@ -28,6 +28,7 @@ import { INSIGHT_ROUTES } from './routes/insights.ts';
 import { KEY_ROUTES } from './routes/keys.ts';
 import { MCP_ROUTES } from './routes/mcp.ts';
 import { METRICS_ROUTE, METRICS_ROUTES } from './routes/metrics.ts';
+import { PASSAGE_ROUTES } from './routes/passages.ts';
 import { RENDER_ROUTES } from './routes/render.ts';
 import { SEARCH_RULE_ROUTES } from './routes/search-rules.ts';
 import { SEARCH_ROUTES } from './routes/search.ts';
@@ -102,6 +103,7 @@ export function allRoutes(): Route[] {
     ...SEARCH_RULE_ROUTES,
     ...ALIAS_ROUTES,
     ...BRANCH_ROUTES,
+    ...PASSAGE_ROUTES,
     ...RENDER_ROUTES,
     ...CHAT_ROUTES,
     ...ANALYTICS_ROUTES,

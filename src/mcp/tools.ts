@@ -116,6 +116,33 @@ const TOOLS: readonly Tool[] = [
       }),
   },
   {
+    name: 'passages',
+    description:
+      'Finds passages of the documents of an index that answer a question, without repetitions. Cite them by `id`, `attribute` and the bytes from `start` on.',
+    inputSchema: argumentsOf(
+      {
+        ...INDEX,
+        q: { type: 'string', description: 'A question, or words.' },
+        filter: FILTER,
+        maxTokens: {
+          type: 'integer',
+          minimum: 1,
+          maximum: 32_000,
+          default: 2_000,
+          description: 'Maximum tokens of all passages.',
+        },
+      },
+      'indexUid',
+      'q',
+    ),
+    run: (given, peer) =>
+      sent(peer, {
+        method: 'POST',
+        path: `${indexPath(given)}/passages`,
+        body: chosen(given, { q: 0, filter: 0, maxTokens: 0 }),
+      }),
+  },
+  {
     name: 'get_document',
     description: 'Reads one document.',
     inputSchema: argumentsOf({ ...INDEX, id: ID }, 'indexUid', 'id'),

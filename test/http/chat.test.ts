@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import OpenAI from 'openai';
 import jwt from 'jsonwebtoken';
 import { startBuiltServer, type BuiltServer } from '../support/built-server.ts';
+import { EmbeddingProvider } from '../support/embedding-provider.ts';
 import {
   call,
   type ChatProvider,
@@ -77,6 +78,48 @@ describe('Conversational search', () => {
     assert.deepEqual(messages.at(-1), { role: 'tool', content: 'Alien', tool_call_id: 'c1' });
     assert.match(tools[0].function.description, / - films: Films/);
     assert.match(tools[0].function.parameters.properties.filter.description, /genre: .*horror/);
+  });
+
+  it('gives the model passages of documents that are embedded in passages', async () => {
+    const embeddings = await EmbeddingProvider.start();
+    try {
+      const sea = [
+        'The blue whale sings below the ice of the sea.',
+        'Krill is what it eats all day.',
+      ];
+      const chunks = { attribute: 'text', maxTokens: 16, overlap: 0 };
+      const task = await server.finish('PATCH', '/indexes/talks/settings', {
+        body: {
+          embedders: { e: embeddings.embedder('{{ doc.title }} {{ doc.text }}', { chunks }) },
+          displayedAttributes: ['id', 'text', '_vectors'],
+          chat: {
+            documentTemplate: '{{ doc.title }}: {{ doc.text }}',
+            searchParameters: { hybrid: { embedder: 'e', semanticRatio: 0.5 } },
+          },
+        },
+      });
+      assert.equal(task.status, 'succeeded', JSON.stringify(task.error));
+      await server.finish('POST', '/indexes/talks/documents', {
+        body: [{ id: 1, title: 'Sea', text: sea.join(' ') }],
+      });
+      provider.script(
+        [call('c1', { ...search('', 'whale'), index_uid: 'talks' }), finish('tool_calls')],
+        [say('Sings.'), finish('stop')],
+      );
+      const tools = [
+        { type: 'function', function: { name: '_meiliSearchSources', parameters: {} } },
+      ];
+      const stream = (await client.chat.completions.create(ask({ tools }))) as any;
+      let sources = '';
+      for await (const { choices } of stream)
+        sources += choices?.[0]?.delta.tool_calls?.[0]?.function?.arguments ?? '';
+      const lines = (provider.requests[1].messages.at(-1).content as string).split('\n');
+      assert.deepEqual(lines.sort(), sea.map((sentence) => `Sea: ${sentence}`).sort());
+      assert.ok(sources.includes('blue whale') && !/_vectors|_matchesPosition/.test(sources));
+    } finally {
+      embeddings.stop();
+      await server.finish('DELETE', '/indexes/talks');
+    }
   });
 
   it('puts pieces together wherever the stream is cut, and takes chunks without choices for nothing', async () => {

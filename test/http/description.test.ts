@@ -76,7 +76,7 @@ const NULL_REFUSED = new RegExp(
     '(?:offset|limit|cropLength|cropMarker|highlightP(?:re|ost)Tag|matchingStrategy|retrieveVectors)$',
     '(?:showMatchesPosition|showRankingScore|showRankingScoreDetails)$',
     '(?:search|similar) \\.showPerformanceDetails$',
-    '(?:search|facet-search) (?:.*\\.)?hybrid\\.semanticRatio$',
+    '(?:search|facet-search|passages) (?:.*\\.)?hybrid\\.semanticRatio$',
     'federation\\.facetsByIndex$',
     'federationOptions\\.weight$',
     '\\.rename$',

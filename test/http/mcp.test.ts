@@ -85,7 +85,7 @@ describe('Assistants', () => {
         const { tools } = await client.listTools();
         assert.deepEqual(
           tools.map(({ name }) => name),
-          ['list_indexes', 'describe_index', 'search', 'get_document', 'similar'],
+          ['list_indexes', 'describe_index', 'search', 'passages', 'get_document', 'similar'],
         );
         const { indexes } = await call(client, 'list_indexes');
         const uids = indexes.map(({ uid }: any) => uid);
@@ -108,6 +108,8 @@ describe('Assistants', () => {
           (await call(client, 'get_document', { indexUid: 'films', id: 3 })).title,
           'Heat',
         );
+        const { passages } = await call(client, 'passages', { indexUid: 'films', q: 'heat' });
+        assert.deepEqual([passages[0].id, passages[0].text], [3, 'Heat']);
         const { hits } = await call(client, 'similar', { indexUid: 'films', id: 1, embedder: 'e' });
         assert.equal(hits[0].title, 'Aliens');
       });
@@ -215,7 +217,7 @@ describe('Assistants', () => {
       ] as const) {
         const client = await connect(credential);
         const { tools } = await client.listTools();
-        assert.equal(tools.length, 5, who);
+        assert.equal(tools.length, 6, who);
         const { indexes } = await call(client, 'list_indexes');
         const listed = indexes.find((one: any) => one.uid === indexUid);
         // A search counts no further than `maxTotalHits`.
@@ -230,6 +232,9 @@ describe('Assistants', () => {
         assert.equal(described.examples.length, 3, who);
         const found = await call(client, 'search', { indexUid, q: 'plain', limit: 100 });
         assert.equal(found.hits.length, 100, who);
+        const { passages } = await call(client, 'passages', { indexUid, q: 'plain' });
+        // The others repeat it.
+        assert.deepEqual([passages.length, passages[0].text], [1, title], who);
         const document = await call(client, 'get_document', { indexUid, id: 7 });
         if (readsAll) assert.deepEqual(document, { id: 7, title });
         else assert.match(document.error, /invalid_api_key/, who);

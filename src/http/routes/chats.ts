@@ -319,7 +319,7 @@ function chatServicesOf(server: Dependencies): ChatServices {
       const reader = { access: share, signal };
       return wholeListing(await indexes.documents.fetch(uid, request, reader), server.limits);
     },
-    hits: ({ requester }, hits, key) => server.renders.hits(requester, hits, key),
+    hits: ({ requester }, ...of) => server.renders.hits(requester, ...of),
     texts: ({ requester }, request) => server.renders.texts(requester, request),
     checkFilter: (filter) => checkFilter(filter, 'invalid_search_filter'),
   };

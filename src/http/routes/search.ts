@@ -189,7 +189,7 @@ function checkVectors(
  * Faults that are found before the engine is called. Without vectors this costs a look-up of the
  * index; the engine reports the faults of its filter.
  */
-async function checkSearch(
+export async function checkSearch(
   uid: string,
   request: VectorRequest & { filter?: unknown },
   server: ReadDependencies,

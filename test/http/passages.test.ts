@@ -1,0 +1,287 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import jwt from 'jsonwebtoken';
+import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
+import { EmbeddingProvider } from '../support/embedding-provider.ts';
+
+type Json = any;
+
+const FILLER = 'Nothing of interest is said in this sentence of the report at all.';
+const WHALE = 'The blue whale sings below the ice of the southern ocean.';
+const CAT = 'A tabby cat sleeps upon the warm windowsill of our kitchen.';
+
+/** Embedders that cut documents into passages, and what finds these; the built server. */
+describe('Passages', function () {
+  let server: BuiltServer;
+  let provider: EmbeddingProvider;
+  let number = 0;
+  let uid = '';
+
+  before(async function () {
+    if (!existsSync('dist/main.cjs') || !existsSync('build/Release/gannet.node')) this.skip();
+    provider = await EmbeddingProvider.start();
+    provider.dimensions = 64;
+    server = await startBuiltServer();
+    await server.call('PATCH', '/experimental-features', {
+      body: { multimodal: true, compositeEmbedders: true },
+    });
+  });
+  beforeEach(() => {
+    uid = `index-${number++}`;
+    provider.take();
+  });
+  after(async () => {
+    await server?.close();
+    provider?.stop();
+  });
+
+  const CHUNKS = { attribute: 'text', maxTokens: 20, overlap: 0 };
+  const embedder = (more: object = {}): Json =>
+    provider.embedder('{{ doc.title }} {{ doc.text }}', {
+      dimensions: 64,
+      chunks: CHUNKS,
+      ...more,
+    });
+  const patch = (settings: Json): Promise<Json> =>
+    server.finish('PATCH', `/indexes/${uid}/settings`, { body: settings });
+  const setUp = async (more: object = {}): Promise<void> => {
+    const task = await patch({ embedders: { e: embedder(more) }, filterableAttributes: ['kind'] });
+    assert.equal(task.status, 'succeeded', JSON.stringify(task.error));
+    provider.take();
+  };
+  const add = async (documents: Json[], method = 'POST'): Promise<void> => {
+    const path = `/indexes/${uid}/documents?primaryKey=id`;
+    const task = await server.finish(method, path, { body: documents });
+    assert.equal(task.status, 'succeeded', JSON.stringify(task.error));
+  };
+  const sent = (): Json[] =>
+    provider.take().flatMap(({ body }) => (body as { input: Json }).input as Json);
+  const embeddings = async (id: number): Promise<number> => {
+    const path = `/indexes/${uid}/documents/${id}?retrieveVectors=true`;
+    return (await server.call('GET', path)).json._vectors.e.embeddings.length;
+  };
+  const passages = (body: Json, key?: string): Promise<Json> => ask(body, key, 'passages');
+  const ask = async (body: Json, key = server.masterKey, route: string): Promise<Json> => {
+    const response = await fetch(`${server.url}/indexes/${uid}/${route}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    return { status: response.status, ...((await response.json()) as object) };
+  };
+
+  const SEA = { id: 1, title: 'Sea', kind: 'a', text: `${FILLER} ${WHALE} ${FILLER}` };
+  const HOME = { id: 2, title: 'Home', kind: 'b', text: `${CAT} ${FILLER}` };
+
+  const refused: [name: string, given: () => Json, code: string, mentions: RegExp][] = [
+    [
+      'vectors that come with documents',
+      () => ({ source: 'userProvided', dimensions: 3, chunks: CHUNKS }),
+      'invalid_settings_embedders',
+      /`chunks` is not available for the source `userProvided`/,
+    ],
+    [
+      'fragments',
+      () => ({
+        ...embedder(),
+        documentTemplate: null,
+        request: { input: ['{{fragment}}', '{{..}}'] },
+        indexingFragments: { a: { value: '{{ doc.text }}' } },
+        searchFragments: { a: { value: '{{ q }}' } },
+      }),
+      'invalid_settings_embedders',
+      /`chunks` cannot be given together with fragments/,
+    ],
+    [
+      'the search side of a composite embedder',
+      () => ({
+        source: 'composite',
+        searchEmbedder: { ...embedder(), documentTemplate: undefined },
+        indexingEmbedder: embedder(),
+      }),
+      'invalid_settings_embedders',
+      /searchEmbedder.*`chunks` is not available here/,
+    ],
+    ['no attribute', () => embedder({ chunks: {} }), 'invalid_settings_embedders', /attribute/],
+    [
+      'short passages',
+      () => embedder({ chunks: { attribute: 'text', maxTokens: 15 } }),
+      'invalid_settings_embedders',
+      /maxTokens/,
+    ],
+  ];
+  for (const [name, given, code, mentions] of refused) {
+    it(`are refused for ${name}`, async () => {
+      const { status, json } = await server.call('PATCH', `/indexes/${uid}/settings`, {
+        body: { embedders: { e: given() } },
+      });
+      assert.equal(status, 400, JSON.stringify(json));
+      assert.equal(json.code, code);
+      assert.match(json.message, mentions);
+    });
+  }
+
+  it('have an embedding each, made again only where the text changes', async () => {
+    await setUp();
+    await add([SEA, HOME]);
+    assert.deepEqual(
+      sent().sort(),
+      [`Home ${CAT}`, `Home ${FILLER}`, `Sea ${FILLER}`, `Sea ${FILLER}`, `Sea ${WHALE}`].sort(),
+    );
+    assert.deepEqual([await embeddings(1), await embeddings(2)], [3, 2]);
+    const { json } = await server.call('GET', `/indexes/${uid}/settings`);
+    assert.deepEqual(json.embedders.e.chunks, { ...CHUNKS, max: 64 });
+    // Another attribute, a partial update, and the same settings change no passage.
+    await add([{ id: 1, kind: 'c' }], 'PUT');
+    await patch({ embedders: { e: { chunks: CHUNKS } } });
+    assert.deepEqual(sent(), []);
+    await add([{ id: 1, text: `${FILLER} ${CAT} ${FILLER}` }], 'PUT');
+    assert.deepEqual(sent(), [`Sea ${CAT}`]);
+    await add([{ id: 2, text: CAT }], 'PUT');
+    assert.deepEqual(sent(), []);
+    assert.equal(await embeddings(2), 1);
+    // A function leaves the text alone, and then changes it.
+    const edit = (script: string): Promise<Json> =>
+      server.finish('POST', `/indexes/${uid}/documents/edit`, { body: { function: script } });
+    await server.call('PATCH', '/experimental-features', {
+      body: { editDocumentsByFunction: true },
+    });
+    await edit('doc.kind = "d"');
+    assert.deepEqual(sent(), []);
+    await edit(`if doc.id == 2 { doc.text = "${WHALE}" }`);
+    assert.deepEqual(sent(), [`Home ${WHALE}`]);
+  });
+
+  it('are made again when the setting changes', async () => {
+    await setUp();
+    await add([SEA]);
+    sent();
+    await patch({ embedders: { e: { chunks: { ...CHUNKS, maxTokens: 200 } } } });
+    assert.deepEqual(sent(), [`Sea ${SEA.text}`]);
+    assert.equal(await embeddings(1), 1);
+    await patch({ embedders: { e: { chunks: { ...CHUNKS, max: 2 } } } });
+    assert.equal(sent().length, 2);
+    await patch({ embedders: { e: { chunks: null } } });
+    assert.deepEqual(sent(), [`Sea ${SEA.text}`]);
+    assert.equal((await passages({ q: 'whale' })).passages[0].score, undefined);
+  });
+
+  it('in the background are all or none of a document', async () => {
+    await setUp({ mode: 'background' });
+    await add([SEA, HOME]);
+    await server.idle();
+    for (;;) {
+      const { json } = await server.call('GET', `/indexes/${uid}/embedders/e`);
+      assert.equal(json.failed, 0);
+      if (json.waiting === 0) break;
+    }
+    assert.deepEqual([await embeddings(1), await embeddings(2)], [3, 2]);
+  });
+
+  it('are cited by the bytes of their attribute', async () => {
+    await setUp();
+    const text = `Là. ${FILLER} ${WHALE} ${FILLER}`;
+    await add([{ ...SEA, text }, HOME]);
+    const found = await passages({ q: 'blue whale below ice', maxTokens: 40 });
+    assert.equal(found.status, 200, JSON.stringify(found));
+    const [first] = found.passages;
+    assert.deepEqual([first.id, first.attribute, first.text], [1, 'text', WHALE]);
+    const { start, length } = first;
+    assert.equal(Buffer.from(text).toString('utf8', start, start + length), WHALE);
+    assert.equal(first.tokens, Math.ceil(length / 4));
+    assert.ok(first.score > 0.6 && first.score < 1, JSON.stringify(first));
+    assert.ok(found.tokens <= 40);
+    // The filler is in both documents, and returned once.
+    const all = (await passages({ q: 'blue whale below ice', maxTokens: 2_000 })).passages;
+    assert.equal(all.filter((one: Json) => one.text === FILLER).length, 1);
+  });
+
+  it('are chosen by words without an embedder', async () => {
+    await patch({ filterableAttributes: ['kind'] });
+    const pages = Array.from({ length: 30 }, () => FILLER).join(' ');
+    await add([{ ...SEA, text: `${pages} ${WHALE} ${pages}` }, HOME]);
+    const found = await passages({ q: 'whale ice', documents: 5, maxTokens: 250 });
+    assert.ok(found.passages[0].text.includes(WHALE), JSON.stringify(found.passages));
+    assert.equal(found.passages[0].id, 1);
+    const none = await passages({ q: 'zebra' });
+    assert.deepEqual([none.passages, none.tokens], [[], 0]);
+  });
+
+  it('are found with what a key and a token may search', async () => {
+    await setUp();
+    await add([SEA, HOME]);
+    const { json: key } = await server.call('POST', '/keys', {
+      body: { actions: ['search'], indexes: [uid], expiresAt: null },
+    });
+    const token = jwt.sign(
+      { searchRules: { [uid]: { filter: 'kind = b' } }, apiKeyUid: key.uid },
+      key.key,
+    );
+    const ids = (found: Json): number[] => found.passages.map((one: Json) => one.id);
+    assert.ok(ids(await passages({ q: 'whale' }, key.key)).includes(1));
+    assert.deepEqual([...new Set(ids(await passages({ q: 'whale' }, token)))], [2]);
+    assert.deepEqual(ids(await passages({ q: 'whale', filter: 'kind = a' }, token)), []);
+    const { json: other } = await server.call('POST', '/keys', {
+      body: { actions: ['documents.get'], indexes: [uid], expiresAt: null },
+    });
+    assert.equal((await passages({ q: 'whale' }, other.key)).code, 'invalid_api_key');
+  });
+
+  it('of an attribute that is not displayed are never returned', async () => {
+    await setUp();
+    await add([SEA, HOME]);
+    await patch({ displayedAttributes: ['id', 'title', '_vectors'] });
+    const found = await passages({ q: 'whale ocean' });
+    assert.deepEqual(
+      [...new Set(found.passages.map((one: Json) => one.attribute))],
+      ['title'],
+      JSON.stringify(found),
+    );
+    await patch({ displayedAttributes: ['kind'] });
+    const anonymous = await passages({ q: 'whale ocean' });
+    assert.ok(anonymous.passages.every((one: Json) => one.id === null && one.attribute === 'kind'));
+  });
+
+  it('say what is wrong with a request', async () => {
+    await setUp();
+    const code = async (body: Json): Promise<Json> => (await passages(body)).code;
+    assert.equal(await code({ q: 'a', maxTokens: 0 }), 'invalid_passages_max_tokens');
+    assert.equal(await code({ q: 'a', maxTokens: 32_001 }), 'invalid_passages_max_tokens');
+    assert.equal(await code({ q: 'a', documents: 101 }), 'invalid_passages_documents');
+    assert.equal(await code({ q: 'a', filter: 'kind ~ 1' }), 'invalid_search_filter');
+    assert.equal(await code({ q: 'a', hybrid: { embedder: 'x' } }), 'invalid_search_embedder');
+    assert.equal(await code({ q: 'a', limit: 1 }), 'bad_request');
+    uid = 'absent';
+    assert.equal(await code({ q: 'a' }), 'index_not_found');
+  });
+
+  it('are chosen by words while the provider is down, which the response says', async () => {
+    await setUp();
+    await add([SEA, HOME]);
+    provider.always = () => ({ status: 503 });
+    try {
+      const found = await passages({ q: 'whale' });
+      assert.deepEqual([found.degraded, found.passages[0].id], [['embedding'], 1]);
+      assert.equal(found.passages[0].score, undefined);
+    } finally {
+      provider.always = null;
+    }
+  });
+
+  it('survive a dump', async () => {
+    await setUp();
+    await add([SEA, HOME]);
+    const before = (await passages({ q: 'whale ice' })).passages;
+    const { json } = await server.call('POST', `/indexes/${uid}/documents/fetch`, {
+      body: { retrieveVectors: true },
+    });
+    // As a dump and an export write documents: with the embeddings that the server has made.
+    const copy = `${uid}-copy`;
+    const from = uid;
+    uid = copy;
+    await setUp();
+    await add(json.results);
+    assert.deepEqual(sent(), []);
+    assert.deepEqual((await passages({ q: 'whale ice' })).passages, before, from);
+  });
+});

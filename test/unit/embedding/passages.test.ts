@@ -1,0 +1,258 @@
+import assert from 'node:assert/strict';
+import { choosePassages } from '../../../src/embedding/choose-passages.ts';
+import { type Cut, passagesOf, tokensOf } from '../../../src/embedding/passages.ts';
+import { Renderer, type RenderedRow } from '../../../src/embedding/render.ts';
+import { mulberry } from '../../support/random.ts';
+
+const SENTENCE = 'The quick brown fox jumps over the lazy dog again. ';
+
+describe('Passages of a text', () => {
+  const texts = (text: string, cut: Partial<Cut> = {}): string[] =>
+    passagesOf(text, { maxTokens: 16, overlap: 0, max: 255, ...cut }).map((one) => one.text);
+
+  const ROWS: [name: string, text: string, cut: Partial<Cut>, expected: string[]][] = [
+    ['nothing', '', {}, []],
+    ['only white space', ' \n\t ', {}, []],
+    ['a short text', ' One. Two. ', {}, ['One. Two.']],
+    [
+      'sentences that do not fit together',
+      'A'.repeat(40) + '. ' + 'B'.repeat(40) + '.',
+      {},
+      [`${'A'.repeat(40)}.`, `${'B'.repeat(40)}.`],
+    ],
+    [
+      'an overlap',
+      'Aaaa aaaa aaaa aaaa. Bbbb bbbb bbbb bbbb. Cccc cccc cccc cccc. Dddd.',
+      { overlap: 1 },
+      [
+        'Aaaa aaaa aaaa aaaa. Bbbb bbbb bbbb bbbb. Cccc cccc cccc cccc.',
+        'Cccc cccc cccc cccc. Dddd.',
+      ],
+    ],
+    [
+      'an overlap that would fill more than half',
+      'A'.repeat(50) + '. ' + 'B'.repeat(30) + '.',
+      { overlap: 1 },
+      [`${'A'.repeat(50)}.`, `${'B'.repeat(30)}.`],
+    ],
+    [
+      'no more than allowed',
+      'A. '.repeat(100),
+      { max: 2 },
+      ['A. '.repeat(21).trim(), 'A. '.repeat(21).trim()],
+    ],
+    [
+      'a long sentence at its words',
+      'word '.repeat(20),
+      {},
+      ['word '.repeat(12).trim(), 'word '.repeat(8).trim()],
+    ],
+    ['a long word at its characters', 'é'.repeat(40), {}, ['é'.repeat(32), 'é'.repeat(8)]],
+  ];
+  for (const [name, text, cut, expected] of ROWS) {
+    it(`are of ${name}`, () => assert.deepEqual(texts(text, cut), expected));
+  }
+
+  it('have bytes of the text, fit, and contain every word', () => {
+    const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
+    const random = mulberry(seed);
+    const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
+    for (let round = 0; round < 300; round++) {
+      const pieces = [
+        'a ',
+        'é',
+        '漢字',
+        '。',
+        '. ',
+        '! ',
+        '\n',
+        '😀',
+        'word',
+        ' ',
+        'Dr. ',
+        '1.5 ',
+        '? "x" ',
+      ];
+      const text = Array.from({ length: Math.floor(random() * 200) }, () => pick(pieces)).join('');
+      const cut = { maxTokens: pick([16, 20, 40]), overlap: pick([0, 1, 3]), max: 255 };
+      const message = `seed ${seed}: ${JSON.stringify({ text, cut })}`;
+      const bytes = Buffer.from(text);
+      const covered = new Uint8Array(bytes.length);
+      let last = -1;
+      for (const { text: part, start, length } of passagesOf(text, cut)) {
+        assert.equal(bytes.toString('utf8', start, start + length), part, message);
+        assert.ok(length <= cut.maxTokens * 4 && part.trim() === part && part !== '', message);
+        assert.ok(start > last, message);
+        last = start;
+        covered.fill(1, start, start + length);
+      }
+      const left = Buffer.from(bytes.filter((_, at) => covered[at] === 0)).toString();
+      assert.equal(left.trim(), '', message);
+    }
+  });
+
+  it('read no more of a long text than they can hold', () => {
+    const cut = { maxTokens: 16, overlap: 10, max: 255 };
+    assert.equal(passagesOf('x. '.repeat(3_000_000), cut).length, 255);
+  });
+});
+
+describe('Rows of passages', () => {
+  const renderer = new Renderer({
+    searchable: null,
+    ignoreFaults: false,
+    embedders: [
+      {
+        kind: 'template',
+        template: '{{ doc.title }}: {{ doc.body.text }}',
+        bytesMax: 10,
+        chunks: { attribute: 'body.text', maxTokens: 16, overlap: 0, max: 255 },
+      },
+      { kind: 'template', template: '{{ doc.body.text }}', bytesMax: 1000 },
+    ],
+  });
+  const rows = (doc: object, want: unknown[], old?: object): (RenderedRow[] | null)[] => {
+    const rendered = renderer.render(JSON.stringify([{ id: 1, doc, want, ...(old && { old }) }]));
+    assert.ok(rendered.kind === 'rows');
+    return rendered.rows[0]!;
+  };
+  const document = (text: unknown): object => ({ title: 'T', body: { text } });
+  const long = SENTENCE.repeat(2).trim();
+
+  it('are rendered with the passage in place of the text, which others see whole', () => {
+    const [passages, whole] = rows(document(long), [
+      [0, 1, []],
+      [1, 1, []],
+    ]);
+    assert.deepEqual(
+      passages!.map(({ fragment, input }) => [fragment, input!.value]),
+      [
+        [0, `T: ${SENTENCE.trim()}`],
+        [1, `T: ${SENTENCE.trim()}`],
+      ],
+    );
+    assert.equal(whole![0]!.input!.value, long);
+  });
+
+  it('are of the whole document where there is no text', () => {
+    for (const text of [null, 5, '', ' ', ['a'], { x: 'a' }]) {
+      const [[row]] = rows(document(text), [[0, 1, []]]) as [RenderedRow[]];
+      assert.match(String(row!.input!.value), /^T: /, JSON.stringify(text));
+    }
+  });
+
+  it('stay as far as their text does', () => {
+    const first = rows(document(long), [[0, 1, []]])[0]!;
+    const stored = first.map(({ fragment, hash }) => [fragment, hash]);
+    assert.equal(rows(document(long), [[0, 0, stored]])[0], null);
+    const longer = rows(document(`${long} And one more.`), [[0, 0, stored]])[0]!;
+    assert.deepEqual(
+      longer.map(({ fragment, input }) => [fragment, input?.value ?? 'kept']),
+      [
+        [0, 'kept'],
+        [1, `T: ${SENTENCE}And one more.`],
+      ],
+    );
+    // One passage less.
+    const fewer = rows(document(SENTENCE.trim()), [[0, 0, stored]])[0]!;
+    assert.deepEqual(
+      fewer.map(({ input }) => input),
+      [null],
+    );
+    // Without the hashes of what is stored, the text before decides.
+    const unknown = stored.map(([fragment]) => [fragment, '0']);
+    assert.equal(rows(document(long), [[0, 0, unknown]], document(long))[0], null);
+    assert.notEqual(rows(document(long), [[0, 0, unknown]], document('old'))[0], null);
+  });
+});
+
+describe('Passages for a model', () => {
+  const text = (words: string, count: number): string => `${words} `.repeat(count).trim();
+  const chunks = { attribute: 'text', maxTokens: 16, overlap: 0, max: 255 };
+  const chunked = { embedder: 'e', chunks };
+  /** A document of which each sentence is a passage; the embeddings as cosines. */
+  const hit = (id: number, ...sentences: [string, number][]): Record<string, unknown> => ({
+    id,
+    text: sentences.map(([sentence]) => sentence).join(' '),
+    _vectors: {
+      e: { regenerate: true, embeddings: sentences.map(([, x]) => [x, Math.sqrt(1 - x * x)]) },
+    },
+  });
+  const filled = (word: string): string => `${word} ${text(`${word}ly`, 4)} end of ${word} now.`;
+  const choose = (hits: Record<string, unknown>[], maxTokens: number) =>
+    choosePassages({ hits, queryVector: [1, 0] }, { primaryKey: 'id', maxTokens, chunked }).map(
+      ({ passage }) => passage,
+    );
+  const ids = (hits: Record<string, unknown>[], maxTokens: number): unknown[] =>
+    choose(hits, maxTokens).map(({ id }) => id);
+
+  it('are the nearest of each document, and second ones later', () => {
+    const hits = [
+      hit(1, [filled('Apple'), 0.1], [filled('Pear'), 0.8]),
+      hit(2, [filled('Plum'), 0.5]),
+      hit(3, [filled('Fig'), 0.9]),
+    ];
+    const found = choose(hits, 1_000);
+    assert.deepEqual(
+      found.map(({ id, text: cited }) => [id, cited.split(' ')[0]]),
+      [
+        [1, 'Pear'],
+        [2, 'Plum'],
+        [3, 'Fig'],
+        [1, 'Apple'],
+      ],
+    );
+    assert.equal(found[0]!.score, 0.9);
+    const { start, length, text: cited } = found[0]!;
+    assert.equal(Buffer.from(String(hits[0]!.text)).toString('utf8', start, start + length), cited);
+  });
+
+  it('fit the budget; one that does not is left out', () => {
+    const hits = [hit(1, ['Short one.', 0.5]), hit(2, [filled('Pear'), 0.5]), hit(3, ['Figs.', 0])];
+    assert.deepEqual(ids(hits, 8), [1, 3]);
+    const [only] = choose([hit(2, [filled('Pear'), 0.5])], 2);
+    assert.deepEqual([only!.text, only!.length, only!.tokens], ['Pear Pea', 8, 2]);
+    assert.equal(tokensOf('Pear Pea'), 2);
+  });
+
+  it('do not repeat each other', () => {
+    const hits = [
+      hit(1, ['The same words.', 0.5]),
+      hit(2, ['The SAME words!', 0.5]),
+      hit(3, ['Others.', 0.5]),
+    ];
+    assert.deepEqual(ids(hits, 100), [1, 3]);
+  });
+
+  it('are chosen by words if the embeddings are not those of the text', () => {
+    const stale = hit(1, [filled('Apple'), 0.1], [filled('Pear'), 0.8]);
+    const cases = [
+      { ...stale, text: filled('Plum') },
+      { ...stale, _vectors: undefined },
+      { ...stale, _vectors: { e: { regenerate: true, embeddings: [] } } },
+      { ...stale, _vectors: { e: { ...(stale._vectors as any).e, regenerate: false } } },
+    ];
+    for (const one of cases) assert.equal(choose([one], 1_000)[0]!.score, undefined);
+  });
+
+  it('are those with words of the query where hits name none', () => {
+    const body = `${text('filler', 130)}. The whale swims. ${text('padding', 130)}.`;
+    const start = body.indexOf('whale');
+    const whale = {
+      id: 7,
+      title: 'whale',
+      body,
+      _matchesPosition: { title: [{ start: 0, length: 5 }], body: [{ start, length: 5 }] },
+    };
+    const [first] = choose([whale], 1_000);
+    assert.equal(first!.attribute, 'body');
+    assert.match(first!.text, /The whale swims/);
+    const { start: at, length, text: cited } = first!;
+    assert.equal(Buffer.from(body).toString('utf8', at, at + length), cited);
+  });
+
+  it('are none of documents without text, and without an id where it is not displayed', () => {
+    assert.deepEqual(choose([{ id: 1 }, { id: 2, n: 5 }], 100), []);
+    assert.deepEqual(ids([{ text: 'some' }], 100), [null]);
+  });
+});
