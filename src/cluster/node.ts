@@ -285,14 +285,14 @@ export class ClusterNode {
     const { log } = this.#parts;
     const { name, formatMax = FORMAT_MAX } = this.#options;
     // Must precede the read of the state: see `#raiseFormat`.
-    await this.#patiently(() => log.register(name, formatMax));
+    const registered = await this.#patiently(() => log.register(name, formatMax));
     const state = await this.#patiently(() => log.state());
     try {
       await this.#check(state);
     } catch (error) {
       // The format was raised a moment ago, without this node. The next upgrade must not wait for
       // it.
-      await log.forget(name).catch(() => {});
+      await log.forget(name, registered).catch(() => {});
       throw error;
     }
     return state;

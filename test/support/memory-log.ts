@@ -22,7 +22,7 @@ const READ_ENTRIES_MAX = 64;
 export class MemoryLogState {
   readonly entries = new Map<Sequence, Buffer>();
   readonly running = new Map<string, { member: Member; lease: string }>();
-  readonly formats = new Map<string, number>();
+  readonly formats = new Map<string, { format: number; revision: number }>();
   readonly starting = new Map<string, { sequence: Sequence; lease: string; revision: number }>();
   readonly #leases = new Map<string, { ttlMs: number; until: number }>();
   readonly #now: () => number;
@@ -54,6 +54,12 @@ export class MemoryLogState {
     this.#revision++;
     this.#state = { ...this.#state, ...change };
     for (const wake of this.#waiting.splice(0)) wake();
+  }
+
+  register(name: string, format: number): number {
+    const revision = ++this.#revision;
+    this.formats.set(name, { format, revision });
+    return revision;
   }
 
   /** Resolves at the next change, or at the signal. */
@@ -242,10 +248,8 @@ export class MemoryLog implements Log {
     return this.#io('campaign', () => this.#shared.campaign({ node, url, lease }));
   }
 
-  register(name: string, formatMax: number): Promise<void> {
-    return this.#io('register', () => {
-      this.#shared.formats.set(name, formatMax);
-    });
+  register(name: string, format: number): Promise<number> {
+    return this.#io('register', () => this.#shared.register(name, format));
   }
 
   announce(member: Member, lease: string): Promise<boolean> {
@@ -257,7 +261,7 @@ export class MemoryLog implements Log {
       const { running, formats, starting, revision } = this.#shared;
       return {
         running: [...running.values()].map(({ member }) => member),
-        formats: new Map(formats),
+        formats: new Map([...formats].map(([name, { format }]) => [name, format])),
         starting: new Map([...starting].map(([name, { sequence }]) => [name, sequence])),
         revision,
       };
@@ -268,9 +272,10 @@ export class MemoryLog implements Log {
     return this.#io('hold', () => this.#shared.hold(name, sequence, lease));
   }
 
-  forget(name: string): Promise<void> {
+  forget(name: string, revision?: number): Promise<void> {
     return this.#io('forget', () => {
-      this.#shared.formats.delete(name);
+      const { formats } = this.#shared;
+      if (revision === undefined || formats.get(name)?.revision === revision) formats.delete(name);
     });
   }
 

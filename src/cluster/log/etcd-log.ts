@@ -237,8 +237,9 @@ export class EtcdLog implements Log {
     await unlessNotFound(this.#transaction([this.#isAbsent('leader')], [put]));
   }
 
-  async register(name: string, formatMax: number): Promise<void> {
-    await this.#transaction([], [this.#put(`members/${name}`, String(formatMax))]);
+  async register(name: string, formatMax: number): Promise<number> {
+    const put = this.#put(`members/${name}`, String(formatMax));
+    return (await this.#transaction([], [put])).revision;
   }
 
   async announce(member: Member, lease: string): Promise<boolean> {
@@ -272,8 +273,12 @@ export class EtcdLog implements Log {
     await this.#transaction([], [this.#put(`starting/${name}`, String(sequence), lease)]);
   }
 
-  async forget(name: string): Promise<void> {
-    await this.#client.call('kv/deleterange', { key: this.#key(`members/${name}`) });
+  async forget(name: string, revision?: number): Promise<void> {
+    const key = this.#key(`members/${name}`);
+    const isThis = { key, target: 'MOD', result: 'EQUAL', mod_revision: String(revision) };
+    await this.#transaction(revision === undefined ? [] : [isThis], [
+      { request_delete_range: { key } },
+    ]);
   }
 
   async drain(name: string, isDrained: boolean): Promise<void> {

@@ -139,8 +139,11 @@ export interface Log {
   /** Makes the holder of the lease the leader if there is none. Read `state` for the result. */
   campaign(node: string, url: string, lease: string): Promise<void>;
 
-  /** Records the newest format that a node reads, which also counts while the node does not run. */
-  register(name: string, formatMax: number): Promise<void>;
+  /**
+   * Records the newest format that a node reads, which also counts while the node does not run.
+   * @returns the revision of the record
+   */
+  register(name: string, formatMax: number): Promise<number>;
   /**
    * Shows the member to the others. False: a node of this name is running under another lease. You
    * may repeat it.
@@ -149,8 +152,12 @@ export interface Log {
   members(): Promise<MemberList>;
   /** Shows that a node starts and needs the entries after a position; replaces what it showed. */
   hold(name: string, sequence: Sequence, lease: string): Promise<void>;
-  /** Removes a member that will not return, so that its format no longer counts. */
-  forget(name: string): Promise<void>;
+  /**
+   * Removes a member that will not return, so that its format no longer counts.
+   * @param revision only this record: the request of a killed process may arrive after its
+   *   successor has registered
+   */
+  forget(name: string, revision?: number): Promise<void>;
 
   /** Takes a node out of service, or back. */
   drain(name: string, isDrained: boolean): Promise<void>;

@@ -216,8 +216,16 @@ function contract(open: (cluster: string) => Log): void {
       ['a', 2],
       ['b', 1],
     ]);
-    await other.forget('b');
+    // The request of a process that was killed after it had registered.
+    const killed = await other.register('b', 1);
+    const last = await other.register('b', 1);
+    assert.ok(last > killed);
+    await other.forget('b', killed);
+    assert.deepEqual([...(await log.members()).formats.keys()].toSorted(), ['a', 'b']);
+    await other.forget('b', last);
     assert.deepEqual([...(await log.members()).formats], [['a', 2]]);
+    await log.forget('a');
+    assert.deepEqual([...(await log.members()).formats], []);
   });
 }
 
