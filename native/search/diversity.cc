@@ -125,16 +125,22 @@ DiverseHits Diversify(const index::Snapshot& snapshot, const SearchRequest& requ
   DiverseHits out;
   PageFiller filler(snapshot, *request.diversity, ranked, whole, looks);
   const std::vector<PinnedDocument>& pins = request.pinned_at;
-  const uint64_t size = std::clamp<uint64_t>(request.page.size(), 1, std::max<uint64_t>(end, 1));
+  const uint64_t size = std::clamp<uint64_t>(request.page.size(), 1, UINT32_MAX);
   size_t pin = 0;
   for (uint64_t begin = 0; begin < end; begin += size) {
     filler.BeginPage();
     uint64_t slots = 0;
+    // Pins of the page count, also those after the end.
     for (uint64_t position = begin; position < begin + size; ++position) {
-      if (pin < pins.size() && pins[pin].position <= position) {
+      const bool left = pin < pins.size();
+      if (left && pins[pin].position <= position) {
         filler.CountPin(pins[pin++].docid);
       } else if (position < end) {
         ++slots;
+      } else if (left) {
+        position = pins[pin].position - uint64_t{1};
+      } else {
+        break;
       }
     }
     if (!filler.FillPage(slots, out)) break;
