@@ -193,7 +193,7 @@ describe('Passages', function () {
     assert.ok(found.tokens <= 40);
     // The filler is in both documents, and returned once.
     const all = (await passages({ q: 'blue whale below ice', maxTokens: 2_000 })).passages;
-    assert.equal(all.filter((one: Json) => one.text === FILLER).length, 1);
+    assert.equal(all.filter((one: Json) => one.text.includes(FILLER)).length, 1);
   });
 
   it('are chosen by words without an embedder', async () => {
