@@ -31,6 +31,7 @@ const TELEPHONE = { width: 390, height: 844 };
 /** Views whose pictures show what is below the screen, too. */
 const WHOLE = new Set(['chat', 'network', 'rules']);
 
+const DRAFT = `search/books?compare=${encodeURIComponent('{"right":{"index":"books-draft"}}')}`;
 const COMPARED = '{"left":{},"right":{"matchingStrategy":"natural"}}';
 
 /** Where a view has something to show. */
@@ -90,6 +91,11 @@ describe('Every view of the page, in a browser', () => {
       ],
     });
     await visit(server);
+    const draft = { uid: 'books-draft', follow: true };
+    await server.finish('POST', '/indexes/books/branch', { body: draft });
+    await server.finish('PATCH', '/indexes/books-draft/settings', {
+      body: { searchableAttributes: ['title'] },
+    });
     summariser = await startSummariser();
     await prepareChat(server, summariser.url);
     await prepareRules(server);
@@ -187,10 +193,30 @@ describe('Every view of the page, in a browser', () => {
         assert.deepEqual(await violations(page), [], 'two searches');
         assert.equal(await overflow(page), 0, 'two searches are wider than the screen');
         if (device === 'desk') await picture(page, 'compare');
-        for (const path of ['search/cities', 'search/meaning', 'documents/books?id=1']) {
+        for (const path of ['search/cities', 'search/meaning', 'documents/books?id=1', DRAFT]) {
           await open(tab, path);
+          if (path === DRAFT) await page.getByRole('region', { name: 'Known queries' }).waitFor();
           assert.deepEqual(await violations(page), [], path);
+          assert.equal(await overflow(page), 0, `${path} is wider than the screen`);
         }
+        if (device === 'desk') await picture(page, 'draft');
+        await page.getByRole('button', { name: 'Timeline' }).click();
+        await page.getByRole('region', { name: 'Stages of the search' }).waitFor();
+        assert.deepEqual(await violations(page), [], 'a timeline');
+        await page.keyboard.press('Escape');
+        await open(tab, 'judgements/books');
+        await page.getByLabel('Query to judge').fill('dune');
+        await page.keyboard.press('Enter');
+        await page
+          .getByRole('button', { name: /^Good Dune/ })
+          .first()
+          .waitFor();
+        assert.deepEqual(await violations(page), [], 'grades');
+        await open(tab, 'indexes');
+        await page.keyboard.press('?');
+        await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+        assert.deepEqual(await violations(page), [], 'keys');
+        await page.keyboard.press('Escape');
         await open(tab, 'settings/meaning');
         await page.getByRole('button', { name: 'Test words' }).click();
         await page.getByText(/^works An embedding of 4 numbers/).waitFor();
