@@ -1,5 +1,8 @@
 /** Requests to the server that served the page, with the key of the session. */
 
+/** The status of requests that are refused, also of those whose task is. */
+export const REFUSED = 400;
+
 /** The server responded with an error, or not at all. */
 export class Fault extends Error {
   /** 0: the server could not be reached. */

@@ -3,36 +3,11 @@ import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { Access } from '../contract/responses.ts';
 import { Client } from './client.ts';
+import { RIGHTS, type Right } from './rights.ts';
+
+export type { Right };
 
 const STORED_KEY = 'gannet-key';
-
-/** The rights that the page distinguishes, and the action that each needs. */
-const RIGHTS = {
-  search: 'search',
-  indexes: 'indexes.get',
-  aliases: 'aliases.get',
-  stats: 'stats.get',
-  metrics: 'metrics.get',
-  cancels: 'metrics.update',
-  creates: 'indexes.create',
-  deletes: 'indexes.delete',
-  swaps: 'indexes.swap',
-  reads: 'documents.get',
-  settings: 'settings.update',
-  tasks: 'tasks.get',
-  keys: 'keys.get',
-  webhooks: 'webhooks.get',
-  analytics: 'analytics.get',
-  chat: 'chatCompletions',
-  chats: 'chats.get',
-  network: 'network.get',
-  cluster: 'cluster.get',
-  rules: 'dynamicSearchRules.get',
-  features: 'experimental.get',
-  version: 'version',
-} as const;
-
-export type Right = keyof typeof RIGHTS;
 
 /** Those that alone open no view. */
 const FURTHER: readonly Right[] = ['cancels', 'creates', 'deletes', 'swaps', 'reads', 'version'];

@@ -1,12 +1,10 @@
 /** Waiting for a task to finish. */
-import { Fault, pathOf, type Client, type TaskReceipt } from './client.ts';
+import { Fault, pathOf, REFUSED, type Client, type TaskReceipt } from './client.ts';
 import { durationMs, milliseconds } from './format.ts';
 import type { Batch, Task } from './task.ts';
 
 const POLL_MS = 200;
 const POLL_MS_MAX = 2000;
-/** The status of requests whose task fails: those that are refused at once have it, too. */
-const REFUSED = 400;
 /** How long the server may be unreachable, for example during a restart, before waiting fails. */
 const AWAY_MS_MAX = 120_000;
 

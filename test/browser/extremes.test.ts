@@ -188,6 +188,7 @@ describe('The page at its limits, in a browser', () => {
     for (const [action, views] of [
       ['tasks.get', ['Tasks']],
       ['version', []],
+      ['metrics.update', []],
       ['stats.get', ['Statistics']],
     ] as const) {
       const { json } = await server.call('POST', '/keys', {
@@ -226,9 +227,12 @@ describe('The page at its limits, in a browser', () => {
       const words = page.getByRole('region', { name: 'Stop words', exact: true });
       await words.getByLabel('Find or add: stop words').fill('the');
       await words.getByRole('button', { name: 'Add to stop words' }).click();
+      const draft = page.getByRole('button', { name: 'Try next to the live index' });
+      assert.equal(await draft.count(), 0);
       await page.getByRole('button', { name: 'Review and save' }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Save', exact: true }).click();
       await page.getByRole('alert').getByText('This key may not do that').waitFor();
+      await page.getByRole('button', { name: 'Use another key' }).waitFor();
       await words.getByRole('button', { name: 'Remove the' }).waitFor();
     });
     assert.equal((await server.call('GET', '/indexes/books')).status, 200);

@@ -78,6 +78,22 @@ describe('The page where something does not fit', () => {
     await open('search/books?sort=year:desc', 'Search');
     await button('Make year sortable').click();
     await main().locator('ol.hits > li').first().getByRole('heading', { name: 'book 4' }).waitFor();
+    // In the other index of a comparison, and why a task failed.
+    await stage.server.finish('POST', '/indexes/other/documents', { body: [{ id: 1, year: 1 }] });
+    const compared = '{"left":{"sort":""},"right":{"index":"other","sort":"year:desc"}}';
+    await open(`search/books?compare=${encodeURIComponent(compared)}`, 'Search');
+    // The list of indexes is older than the new one.
+    await page.reload();
+    await button('Make year sortable').click();
+    await page.getByRole('region', { name: 'Other search' }).getByText('1 result').waitFor();
+    await stage.server.finish('POST', '/indexes/codes/documents?primaryKey=id', {
+      body: [{ sku: 'a1', name: 'lamp' }],
+    });
+    await open('tasks?statuses=failed', 'Tasks');
+    await main().getByRole('list', { name: 'Tasks' }).locator('summary').first().click();
+    await button('Make sku the primary key').click();
+    await page.getByText(/^Done in /).waitFor();
+    assert.equal((await stage.server.call('GET', '/indexes/codes')).json.primaryKey, 'sku');
     const { json } = await stage.server.call('GET', '/indexes/books/settings');
     assert.deepEqual(json.filterableAttributes.toSorted(), ['title', 'year']);
     assert.deepEqual(json.sortableAttributes, ['year']);
@@ -144,7 +160,8 @@ describe('The page where something does not fit', () => {
     await button('Send').click();
     await main().getByRole('alert').first().waitFor();
     assert.equal(await into.inputValue(), 'two');
-    await main().getByLabel('Primary key').selectOption('aid');
+    await button('Make aid the primary key').click();
+    await main().getByText('The index has it.').waitFor();
     await button('Send').click();
     await main().getByText('Done in').first().waitFor();
     assert.equal((await stage.server.call('GET', '/indexes/two/stats')).json.numberOfDocuments, 1);

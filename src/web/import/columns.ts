@@ -72,7 +72,7 @@ export function detectColumns(
 }
 
 /** Names of fields whose digits are no numbers to calculate with. */
-const CODES = /(?:id|sku|key|code|isbn|ean|asin|slug|zip|phone)$/i;
+export const CODES = /(?:id|sku|key|code|isbn|ean|asin|slug|zip|phone)$/i;
 
 /**
  * The type of most cells that are not empty: a few that do not fit are mistakes, which the form

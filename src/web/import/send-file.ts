@@ -92,8 +92,8 @@ export interface SentPiece {
   readonly first: number;
   readonly last: number;
   readonly documents: number;
-  /** What its task says; null: it has not ended. */
-  readonly outcome: { readonly ok: boolean; readonly text: string } | null;
+  /** What its task says, or why it failed; null: it has not ended. */
+  readonly outcome: string | Error | null;
 }
 
 export const NOT_BEGUN: Progress = {
@@ -211,9 +211,8 @@ export class FileSender {
     for (const [at, piece] of pieces.entries()) {
       const tell = (percentage: number): void =>
         this.#tell({ indexed: (at + percentage / 100) / pieces.length });
-      const outcome = await ended(this.#client, piece, tell).then(
-        (text) => ({ ok: true, text }),
-        (error: unknown) => ({ ok: false, text: (error as Error).message }),
+      const outcome = await ended(this.#client, piece, tell).catch(
+        (error: unknown) => error as Error,
       );
       this.#tell({
         indexed: (at + 1) / pieces.length,

@@ -8,7 +8,7 @@ import { useLoaded, type Loaded } from '../hooks.ts';
 import { settingsOf, type IndexEntry } from '../indexes.ts';
 import { newMarks, type Marks } from '../marks.ts';
 import { Pages } from '../parts/pages.tsx';
-import { Remedy } from '../parts/remedy.tsx';
+import { Problem } from '../parts/problem.tsx';
 import { Skeleton } from '../parts/skeleton.tsx';
 import {
   HITS_PER_PAGE,
@@ -130,7 +130,7 @@ function Preview({ index }: { index: IndexEntry }): JSX.Element {
     <div class="search">
       <SearchBox q={state.q} onInput={(q) => change({ q })} />
       <Totals uid={uid} state={state} controls={controls} result={result} />
-      <Remedy uid={uid} error={results.error} onMended={results.reload} />
+      <Problem uid={uid} error={results.error} onMended={results.reload} />
       <div class="columns">
         <aside aria-label="Refine the search">
           <Refine

@@ -136,7 +136,9 @@ function useDraft(uid: string, origin: string | null): Drafted {
 function AllSettings({ index }: { index: IndexEntry }): JSX.Element {
   const { uid } = index;
   const { query } = useAddress();
-  const [sought, setSought] = useState(query.synonym === undefined ? '' : 'synonyms');
+  const [sought, setSought] = useState(
+    query.synonym === undefined ? (query.find ?? '') : 'synonyms',
+  );
   const origin = useOrigin(uid);
   const drafted = useDraft(uid, origin);
   const { loaded, values, schemas, draft, changes } = drafted;
@@ -306,7 +308,7 @@ function SaveBar({ uid, drafted }: BarProps): JSX.Element {
   };
   return (
     <div class="card save-bar" role="region" aria-label="Changes">
-      <Outcome action={action} />
+      <Outcome action={action} uid={uid} />
       <p class="buttons">
         <span class="what">
           {changes.length === 0 ? 'No changes.' : `${counted(changes.length, 'change')}. ${words}`}

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { codeSample } from '../../../src/web/code-samples.ts';
 import { otherQueries, suggestionsFrom } from '../../../src/web/other-queries.ts';
-import { remedyOf } from '../../../src/web/remedies.ts';
 import { movements } from '../../../src/web/comparison.ts';
 import { arranged, storedFields, titleField } from '../../../src/web/hit-fields.ts';
 import { BUCKETS, bucketsOf, filled, momentUnit } from '../../../src/web/histogram.ts';
@@ -96,17 +95,6 @@ describe('The fields of a hit', () => {
 
 describe('What the page suggests', () => {
   const marks = { begin: '<', end: '>' };
-
-  it('is a remedy for an attribute that lacks a setting', () => {
-    const of = (words: string): unknown => remedyOf(`1:4 The ${words}. No attribute is.`);
-    assert.deepEqual(of('attribute `a.b` is not filterable'), {
-      ...{ attribute: 'a.b', quality: 'filterable', setting: 'filterable-attributes' },
-    });
-    assert.deepEqual(of('attribute `x` of `attributesToSearchOn` is not searchable'), {
-      ...{ attribute: 'x', quality: 'searchable', setting: 'searchable-attributes' },
-    });
-    assert.equal(of('filter ends early'), null);
-  });
 
   it('is other queries that find something, each once', () => {
     const queries = otherQueries('i', 'red shoe lace', marks);

@@ -63,15 +63,15 @@ function useImport(onDone: () => void): ImportState {
     action.run(async () => {
       const sender = new FileSender(client, { into, method, mapping }, signal, setProgress);
       const { pieces, badCount } = await sender.send(file);
-      const refused = pieces.filter(({ outcome }) => outcome?.ok === false);
-      if (refused.length > 0) throw new Error(refused[0]!.outcome!.text);
+      const refused = pieces.find(({ outcome }) => outcome instanceof Error);
+      if (refused !== undefined) throw refused.outcome as Error;
       if (pieces.length === 0) throw new Error('No row of the file can become a document.');
       // After a failure, the file and what was chosen stay, to be corrected and sent again.
       onDone();
       const bad = badCount === 0 ? '' : ` ${counted(badCount, 'row')} left out.`;
       const cut =
         pieces.length > 1 ? ` The file was sent in ${counted(pieces.length, 'piece')}.` : '';
-      return `${pieces.at(-1)!.outcome!.text}${bad}${cut}`;
+      return `${String(pieces.at(-1)!.outcome)}${bad}${cut}`;
     });
   };
   return {
@@ -282,7 +282,7 @@ function Result({ state }: { state: ImportState }): JSX.Element {
   const { bad, badCount } = progress;
   return (
     <>
-      <Problem error={action.error} />
+      <Problem error={action.error} uid={sent.into} />
       {progress.pieces.length === 0 ? null : (
         <>
           <p>
@@ -293,7 +293,7 @@ function Result({ state }: { state: ImportState }): JSX.Element {
               <li key={taskUid}>
                 <a href={viewHref('tasks', null, { from: String(taskUid) })}>Task {taskUid}</a>:{' '}
                 {counted(documents, 'document')}, lines {first} to {last}.{' '}
-                {outcome === null ? '' : outcome.ok ? outcome.text : `Refused: ${outcome.text}`}
+                {outcome instanceof Error ? `Refused: ${outcome.message}` : outcome}
               </li>
             ))}
           </ul>

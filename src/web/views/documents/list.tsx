@@ -11,7 +11,6 @@ import { Icon } from '../../parts/icon.tsx';
 import { Outcome } from '../../parts/outcome.tsx';
 import { Pages } from '../../parts/pages.tsx';
 import { Problem } from '../../parts/problem.tsx';
-import { Remedy } from '../../parts/remedy.tsx';
 import { Skeleton } from '../../parts/skeleton.tsx';
 import { useSession } from '../../session.ts';
 import { useIndexes } from '../../shell/indexes-context.tsx';
@@ -65,9 +64,9 @@ export function DocumentList({ index }: { index: IndexEntry }): JSX.Element {
         <Undo edits={edits} />
       </Tools>
       {edits.failures.map((failure) => (
-        <Problem key={failure.message} error={failure} />
+        <Problem key={failure.message} error={failure} uid={uid} />
       ))}
-      <Remedy uid={uid} error={loaded.error} onMended={loaded.reload} />
+      <Problem uid={uid} error={loaded.error} onMended={loaded.reload} />
       {loaded.value === undefined && loaded.error === null ? <Skeleton rows={10} /> : null}
       {rows.length > 0 ? (
         <DocumentTable

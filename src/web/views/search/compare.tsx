@@ -111,11 +111,13 @@ export function Compare(props: Props): JSX.Element {
   const version = `${round} ${indexing}`;
   const settings = [useSettings(index.uid, version), useSettings(other.uid, version)] as const;
   const loaded = useBoth([index.uid, other.uid], props, marks, { explain, version });
+  // Errors name the query that they are about.
+  const wrong = loaded.error?.message.includes('queries[1]') === true ? other : index;
   const results = loaded.value?.results ?? [];
   const ids = [idsOf(results[0], index), idsOf(results[1], other)] as const;
   return (
     <div class="compare">
-      <Problem error={loaded.error} />
+      <Problem error={loaded.error} uid={wrong.uid} onMended={loaded.reload} />
       {uid === '' || loading || known !== undefined ? null : (
         <p class="problem" role="alert">
           There is no index <code>{uid}</code> that this key may search, or not any more.{' '}

@@ -1,5 +1,6 @@
 import { viewHref } from '../../address.ts';
 import { Coded } from '../../parts/coded.tsx';
+import { Remedies } from '../../parts/problem.tsx';
 import { retryOf, type Retry } from '../../retry.ts';
 import { adviceFor } from '../../task-words.ts';
 import type { Task } from '../../task.ts';
@@ -28,6 +29,11 @@ export function Failure({ task, onRetry }: Props): JSX.Element | null {
               What <code>{error.code}</code> means
             </a>
           </p>
+          <Remedies
+            error={error}
+            uid={indexUid}
+            onMended={retry === null ? undefined : () => onRetry(retry)}
+          />
         </>
       )}
       <p class="buttons">
