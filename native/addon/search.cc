@@ -76,13 +76,15 @@ Napi::Value ToSearchResponse(Napi::Env env, search::SearchResponse& response) {
       make.Call({ToPooledBuffer(env, response.body), ToNumber(env, head.processing_time_ms),
                  Napi::Boolean::New(env, head.degraded),
                  head.total_hits ? ToNumber(env, *head.total_hits) : env.Null()});
-  if (head.sources.empty() && head.query_uids.empty() && !head.needs_vector && !response.page)
+  if (head.sources.empty() && head.query_uids.empty() && head.teams.empty() && !head.needs_vector &&
+      !response.page)
     return made;
   auto made_head = made.As<Napi::Object>().Get("head").As<Napi::Object>();
   if (!head.sources.empty())
     made_head.Set("sources",
                   Napi::Buffer<char>::Copy(env, head.sources.data(), head.sources.size()));
   if (!head.query_uids.empty()) made_head.Set("queryUids", ToStrings(env, head.query_uids));
+  if (!head.teams.empty()) made_head.Set("teams", ToStrings(env, head.teams));
   if (head.needs_vector) made_head.Set("needsVector", Hold(env, std::move(head.needs_vector)));
   if (response.page) {
     made_head.Set("pageBytes", ToNumber(env, response.page->bytes()));

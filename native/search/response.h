@@ -30,6 +30,9 @@ struct ResponseHead {
   std::string sources;
   // The uid of each query, if responses of servers were merged with their metadata; else empty.
   std::vector<std::string> query_uids;
+  // What each of two lists has given to a drafted page: the beginnings of the keys of the documents
+  // (federation/merge_keys.h), eight digits each. Else empty.
+  std::vector<std::string> teams;
   // Set if the search needs a vector to continue; the body is then empty. Usually null.
   std::shared_ptr<PendingSearch> needs_vector;
 };

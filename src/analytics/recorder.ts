@@ -13,11 +13,14 @@ import {
   isSearchRow,
   SEARCH_ROW,
   type AnalyticsRow,
+  type EventRow,
   type EventType,
+  type Interleaved,
   type SearchRow,
 } from '../contract/analytics.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { AnalyticsStore } from '../store/analytics-store.ts';
+import { teamOf } from './interleaving.ts';
 
 /** Maximum delay before rows of searches are written. */
 const FLUSH_MS = 5000;
@@ -62,6 +65,7 @@ export interface RecordedSearch {
   sender: Sender;
   /** Query uid in the metadata of the response; null: no metadata were requested. */
   queryUid: string | null;
+  interleaved: Interleaved | null;
 }
 
 export interface RecordedEvent {
@@ -196,6 +200,7 @@ export class Recorder {
       event.position,
       user.hash,
       first ? 1 : 0,
+      ...creditOf(search?.row, event),
     ];
     return new Promise((resolve, reject) => {
       this.#events.push({
@@ -256,6 +261,7 @@ export class Recorder {
         search.hits,
         Math.round(search.durationMs * 1000),
         user.hash,
+        ...(search.interleaved === null ? ([] as const) : ([search.interleaved] as const)),
       ];
       this.#addRecent(user, row, search.queryUid);
       this.#searches.push(row);
@@ -407,6 +413,16 @@ export class Recorder {
     this.#dropped += excess;
     this.#searches = all.slice(excess);
   }
+}
+
+/** The credit of a click on a document of an interleaved search; empty: there is none. */
+function creditOf(
+  search: SearchRow | undefined,
+  { type, objectId }: RecordedEvent,
+): [] | [NonNullable<EventRow[10]>] {
+  if (search?.[9] === undefined || type !== 'click' || objectId === null) return [];
+  const team = teamOf(search[9], objectId);
+  return team === null ? [] : [[search[9][0], team, search[8]]];
 }
 
 /** Merges two lists that are ordered by time. */

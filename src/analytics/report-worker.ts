@@ -8,6 +8,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { IndexPatterns } from '../auth/patterns.ts';
 import { checkedRows, parseRows, type Grouping } from '../contract/analytics.ts';
 import { csvOf } from './csv.ts';
+import { InterleavingReport } from './interleaving.ts';
 import { RowMerger } from './merge-rows.ts';
 import {
   ClickReport,
@@ -20,7 +21,7 @@ import {
 } from './reports.ts';
 
 export interface ReportSpec {
-  kind: QueryReportKind | 'clicks' | 'filters' | 'summary';
+  kind: QueryReportKind | 'clicks' | 'filters' | 'interleaving' | 'summary';
   /** Time range in ms since the epoch: `[from, to)`. */
   from: number;
   to: number;
@@ -97,11 +98,12 @@ function reportOf({
 }: ReportSpec): Report<object> {
   const requested = indexUids === null ? null : new Set(indexUids);
   const visible = patterns === null ? null : new IndexPatterns(patterns);
+  const isVisible = (uid: string): boolean => visible?.matches(uid) !== false;
   const known = new Map<string, boolean>();
   const includes = (uid: string): boolean => {
     let included = known.get(uid);
     if (included === undefined) {
-      included = requested?.has(uid) !== false && visible?.matches(uid) !== false;
+      included = requested?.has(uid) !== false && isVisible(uid);
       known.set(uid, included);
     }
     return included;
@@ -109,6 +111,7 @@ function reportOf({
   const selection = { from, to, includes };
   if (kind === 'summary') return new SummaryReport(selection, groupBy);
   if (kind === 'clicks') return new ClickReport(selection);
+  if (kind === 'interleaving') return new InterleavingReport(selection, isVisible);
   return kind === 'filters'
     ? new FilterReport(selection)
     : new QueryReport(selection, kind, finalQueries);

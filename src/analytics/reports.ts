@@ -392,11 +392,11 @@ export class ClickReport implements Report<ClickRow> {
 }
 
 /** Queries that differ only in case and surrounding blanks are one. */
-function foldedQuery(query: string): string {
+export function foldedQuery(query: string): string {
   return query.trim().toLowerCase();
 }
 
-function isSelected(row: AnalyticsRow, { from, to, includes }: Selection): boolean {
+export function isSelected(row: AnalyticsRow, { from, to, includes }: Selection): boolean {
   return row[1] >= from && row[1] < to && includes(row[3]);
 }
 

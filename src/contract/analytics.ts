@@ -108,7 +108,14 @@ export type SearchRow = [
   /** Microseconds. */
   duration: number,
   user: string,
+  interleaved?: Interleaved,
 ];
+
+/**
+ * Which documents of the page each index has given, by the beginnings of their keys: those of the
+ * index that was searched, then those of the other one.
+ */
+export type Interleaved = [uid: string, own: string, others: string];
 
 /** One event. */
 export type EventRow = [
@@ -126,6 +133,11 @@ export type EventRow = [
   user: string,
   /** 1: the first of its kind for its search. */
   first: 0 | 1,
+  /**
+   * The other index of an interleaved search, which one has given the document, and the user who
+   * has searched: the event may not name that one.
+   */
+  credit?: [uid: string, team: 0 | 1, user: string],
 ];
 
 export type AnalyticsRow = SearchRow | EventRow;
@@ -159,26 +171,29 @@ export function checkedRows(text: string): AnalyticsRow[] | null {
   return rows as AnalyticsRow[];
 }
 
-type Kind = 'number' | 'string' | 'text or null';
+type Kind = 'number' | 'string' | 'text or null' | 'credit' | 'uid and texts';
 const SEARCH_KINDS: readonly Kind[] = [
   ...(['number', 'number', 'number', 'string', 'string'] as const),
-  ...(['text or null', 'number', 'number', 'string'] as const),
+  ...(['text or null', 'number', 'number', 'string', 'uid and texts'] as const),
 ];
 const EVENT_KINDS: readonly Kind[] = [
   ...(['number', 'number', 'number', 'string', 'text or null'] as const),
-  ...(['string', 'text or null', 'number', 'string', 'number'] as const),
+  ...(['string', 'text or null', 'number', 'string', 'number', 'credit'] as const),
 ];
 
 function isRow(row: unknown): row is AnalyticsRow {
   if (!Array.isArray(row) || ![SEARCH_ROW, CLICK_ROW, CONVERSION_ROW].includes(row[0]))
     return false;
   const kinds = row[0] === SEARCH_ROW ? SEARCH_KINDS : EVENT_KINDS;
-  return (
-    row.length === kinds.length &&
-    kinds.every((kind, n) =>
-      kind === 'text or null'
-        ? row[n] === null || typeof row[n] === 'string'
-        : typeof row[n] === kind,
-    )
-  );
+  // The last value is that of interleaved searches.
+  const isWhole = row.length === kinds.length || row.length === kinds.length - 1;
+  return isWhole && row.every((value, n) => isOf(kinds[n]!, value));
+}
+
+function isOf(kind: Kind, value: unknown): boolean {
+  if (kind === 'text or null') return value === null || typeof value === 'string';
+  if (kind === 'number' || kind === 'string') return typeof value === kind;
+  if (!Array.isArray(value) || typeof value[0] !== 'string') return false;
+  if (value.length !== 3 || typeof value[2] !== 'string') return false;
+  return kind === 'credit' ? value[1] === 0 || value[1] === 1 : typeof value[1] === 'string';
 }

@@ -228,6 +228,7 @@ const PLAIN = [
   'invalid_search_highlight_pre_tag',
   'invalid_search_hits_per_page',
   'invalid_search_hybrid_query',
+  'invalid_search_interleave',
   'invalid_search_limit',
   'invalid_search_locales',
   'invalid_search_matching_strategy',

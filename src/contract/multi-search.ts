@@ -7,6 +7,7 @@ import { NO_NETWORK } from './network.ts';
 import type { Network } from './responses.ts';
 import {
   GROUPED_QUERIES_MAX,
+  type IndexSearchRequest,
   type MultiSearchQuery,
   type MultiSearchRequest,
   type SearchRequest,
@@ -151,6 +152,18 @@ function remoteFault(
     });
   }
   return null;
+}
+
+/** What an interleaved search does not take: its list is not that of one index. */
+export function interleaveFault(request: IndexSearchRequest): ApiError | null {
+  if (!isGiven(request.interleave)) return null;
+  const names = ['diversity', 'groupBy', 'personalize', 'rerank', 'useNetwork'] as const;
+  const given = names.find((name) => isGiven(request[name]) && request[name] !== false);
+  if (given === undefined) return null;
+  return new ApiError(
+    'invalid_search_interleave',
+    `\`interleave\` cannot be combined with \`${given}\`.`,
+  );
 }
 
 /** Checks parameters of a single search that need a feature. */

@@ -493,6 +493,14 @@ const REPORT_ROW = object({
     conversionRate: RATE,
     meanClickPosition: RATE,
     latencyMs: object({ p50: RATE, p90: RATE, p95: RATE, p99: RATE }),
+    with: TEXT,
+    wins: COUNT,
+    losses: COUNT,
+    ties: COUNT,
+    preference: RATE,
+    preferenceLow: RATE,
+    preferenceHigh: RATE,
+    pValue: NUMBER,
   }),
 });
 export type ReportRow = Static<typeof REPORT_ROW>;

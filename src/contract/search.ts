@@ -288,10 +288,32 @@ const GROUPING = optionals({
   ),
 });
 
+const INTERLEAVE_WITH = indexUid({ 'x-code': 'invalid_search_interleave' });
+
+/** See docs/behaviour/interleaving.md. A parameter of a search by POST. */
+const INTERLEAVE = nullable(
+  object(
+    {
+      with: INTERLEAVE_WITH,
+      ...optionals({ showIndex: nullable(flag('invalid_search_interleave')) }),
+    },
+    {
+      default: null,
+      description: 'Takes hits alternately from this index and another, to compare them by clicks.',
+      ...coded('invalid_search_interleave'),
+    },
+  ),
+);
+
 const SEARCH_MEMBERS = optionals(SEARCH_PROPERTIES);
 
 /** Parameters as given; null and absent both mean the default. */
-export const SEARCH = object({ ...SEARCH_MEMBERS, ...GROUPING });
+export const SEARCH = object({
+  ...SEARCH_MEMBERS,
+  ...GROUPING,
+  ...optionals({ interleave: INTERLEAVE }),
+});
+export type Interleave = NonNullable<Static<typeof INTERLEAVE>>;
 
 const QUERY_MEMBERS = {
   ...SEARCH_MEMBERS,
@@ -307,6 +329,8 @@ const QUERY_MEMBERS = {
 const QUERY = object(QUERY_MEMBERS);
 /** Parameters of a search, or of a query of a multi-search, where null stands for more defaults. */
 export type SearchRequest = Static<typeof QUERY>;
+/** Parameters of a search of one index. */
+export type IndexSearchRequest = SearchRequest & { interleave?: Interleave | null };
 
 /** A list of hits that may be returned in groups. */
 export type Groupable = Pick<
@@ -414,7 +438,9 @@ function searchParameters() {
     Replaced['personalize'];
 }
 
-export const SEARCH_QUERY = object(optionals(searchParameters()));
+export const SEARCH_QUERY = object(
+  optionals({ ...searchParameters(), interleaveWith: INTERLEAVE_WITH }),
+);
 export type SearchParameters = Static<typeof SEARCH_QUERY>;
 
 // --- Multi-search --------------------------------------------------------------------------------

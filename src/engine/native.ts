@@ -356,6 +356,11 @@ export interface ResultHead {
   sources?: Buffer;
   /** For a merged result with metadata: uids by query. */
   queryUids?: string[];
+  /**
+   * What each of two lists has given to a drafted page: keys of documents, eight digits each.
+   * Absent: nothing.
+   */
+  teams?: (string | undefined)[];
   /** When the request `keepsPage`: the response, which is not written yet, and its size. */
   page?: HeldPage;
   pageBytes?: number;

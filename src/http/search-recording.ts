@@ -1,11 +1,14 @@
 /** What analytics record of a search: taken from its request and the head of its response. */
+import { createHash } from 'node:crypto';
+import { interleaved } from '../analytics/interleaving.ts';
 import type { Recorder, Sender } from '../analytics/recorder.ts';
-import type { SearchRequest } from '../contract/search.ts';
+import { foldedQuery } from '../analytics/reports.ts';
+import type { IndexSearchRequest } from '../contract/search.ts';
 import type { SearchResponse } from '../search/response.ts';
 import { asks, type Connection } from './connection.ts';
 import type { RequestContext } from './route.ts';
 
-type Recorded = Pick<SearchRequest, 'q' | 'filter'>;
+type Recorded = Pick<IndexSearchRequest, 'q' | 'filter' | 'interleave'>;
 
 /** Called with the response to a query, the first one when no position is given. */
 export type ResponseListener = (
@@ -22,7 +25,7 @@ export function recordingOf(
   recorder: Recorder | null,
   { connection, own }: Pick<RequestContext, 'connection' | 'own'>,
   indexUid: string,
-  { q, filter }: Recorded,
+  { q, filter, interleave }: Recorded,
 ): ResponseListener | null {
   if (recorder === null || own) return null;
   const { proxySearch, testSearch } = connection.headers;
@@ -39,6 +42,7 @@ export function recordingOf(
       durationMs,
       sender: senderOf(connection, null),
       queryUid: queryUids?.[position] ?? null,
+      interleaved: interleave ? interleaved(interleave.with, head.teams ?? []) : null,
     });
   };
 }
@@ -50,4 +54,13 @@ export function senderOf(connection: Connection, givenId: string | null): Sender
   if (id !== null) return { id };
   const [address] = forwardedFor?.split(',', 1) ?? [connection.remoteAddress()];
   return { address: address! };
+}
+
+/**
+ * The seed of an interleaved search: the same for all searches of a user for a query, so that pages
+ * belong to one draft.
+ */
+export function seedOf(connection: Connection, indexUids: readonly string[], q: string): number {
+  const of = JSON.stringify([senderOf(connection, null), indexUids, foldedQuery(q)]);
+  return createHash('sha256').update(of).digest().readUIntBE(0, 6);
 }

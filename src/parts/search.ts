@@ -23,6 +23,7 @@ import type { Insights } from '../search/insights.ts';
 import { type SearchObserver, SearchReport } from '../search/report.ts';
 import { currentPins } from '../search/rules-in-force.ts';
 import { type EmbedQuery, LocalSearch, type RerankHits } from '../search/run/local.ts';
+import { InterleavedSearch } from '../search/run/interleaved.ts';
 import { NetworkSearch } from '../search/run/network.ts';
 import { SearchQueue } from '../search/search-queue.ts';
 import type { FeatureStore } from '../store/feature-store.ts';
@@ -101,6 +102,7 @@ export function open(
   });
   const enabled = (): FeatureSet => features.get();
   const settings = (uid: string): SettingsObject | undefined => registry.get(uid)?.settings;
+  const primaryKey = (uid: string): string | null => registry.get(uid)?.summary.primaryKey ?? null;
   const documents = new Documents(registry, queue, enabled);
   const fanOut = new FanOut({
     network: () => (enabled().network ? network.get() : null),
@@ -113,7 +115,7 @@ export function open(
     features: enabled,
     settings,
     limits,
-    primaryKey: (uid) => registry.get(uid)?.summary.primaryKey ?? null,
+    primaryKey,
     checkFilter: (filter) =>
       native.checkFilter(JSON.stringify(filter), enabled().containsFilter, enabled().multimodal),
     fetch: (uid, request, reader) => documents.fetch(uid, request, reader),
@@ -129,6 +131,7 @@ export function open(
   const search = new SearchPipeline({
     local,
     network: new NetworkSearch(local, elsewhere),
+    interleaved: new InterleavedSearch({ local, merger, settings, primaryKey, limits }),
     foreign,
     pins: currentPins({ rules: searchRules, aliases, enabled, clock: systemClock }),
     report: new SearchReport(config.slowSearchMs, logs.of('search'), observer, insights),

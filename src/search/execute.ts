@@ -4,7 +4,8 @@
  * 1. resolve: the tenant's rule becomes part of the filter (`caller.ts`), and conditions on other
  *    indexes become ids (`foreign-filter.ts`); groups get their defaults (`groups.ts`);
  * 2. pin: rules of the instance put documents at fixed positions (`rules-in-force.ts`);
- * 3. run: here (`run/local.ts`) or on several servers (`run/network.ts`). A run embeds its query
+ * 3. run: here (`run/local.ts`), on several servers (`run/network.ts`), or two indexes
+ *    alternately (`run/interleaved.ts`). A run embeds its query
  *    (`query-embedding.ts`) once it turns out to need a vector, and the engine makes its groups;
  * 4. rerank: still within the run of one index, its first documents are ordered again
  *    (`reranked.ts`);
@@ -33,6 +34,7 @@ import type { ForeignDocuments } from './foreign-documents.ts';
 import { hasForeign } from './foreign-filter.ts';
 import { asksOthers, type NetworkSearch } from './run/network.ts';
 import { ofQuery } from './of-query.ts';
+import type { Draft, InterleavedSearch } from './run/interleaved.ts';
 import { type Shape, shapeOf } from './insights.ts';
 import { askedOf, askedOfFacet, askedOfMany, type SearchReport } from './report.ts';
 import type { Pin, RuledSearch } from './rules-in-force.ts';
@@ -41,6 +43,7 @@ import type { LocalSearch, SearchLoad } from './run/local.ts';
 export interface SearchParts {
   local: LocalSearch;
   network: Pick<NetworkSearch, keyof NetworkSearch>;
+  interleaved: Pick<InterleavedSearch, 'search'>;
   foreign: Pick<ForeignDocuments, 'filter' | 'needsHits' | 'hydrate'>;
   /** The pins of a search, by the rules in force; empty when there are none. */
   pins: (search: RuledSearch) => Pin[];
@@ -59,6 +62,8 @@ export type Search =
     }
   | { kind: 'facet-search'; uid: string; params: FacetSearchRequest }
   | { kind: 'similar'; uid: string; params: SimilarRequest }
+  /** The hits of two indexes, drafted into one list. */
+  | { kind: 'interleaved'; uids: readonly [string, string]; params: SearchRequest; draft: Draft }
   /** The queries of a multi-search, merged into one list. */
   | { kind: 'federated'; queries: readonly MultiSearchQuery[]; federation: Federation }
   /** The same, each with its own response. */
@@ -116,6 +121,8 @@ export class SearchPipeline {
     switch (search.kind) {
       case 'search':
         return this.#run(this.#ofIndex(search), caller);
+      case 'interleaved':
+        return this.#run(this.#interleaved(search), caller);
       case 'separate':
         return this.#run(this.#separate(search), caller);
       case 'federated':
@@ -236,6 +243,29 @@ export class SearchPipeline {
         query!.useNetwork === true
           ? await network.search(uid, query!, caller, { hidesOrigin, keepsPage })
           : await local.search(uid, query!, caller, { keepsPage }),
+      ],
+    });
+  }
+
+  #interleaved({ uids, params, draft }: Of<'interleaved'>) {
+    const { interleaved } = this.#parts;
+    return job<SearchRequest>({
+      kind: 'search',
+      describe: ([request]) => ({ ...askedOf(uids[0], request!), interleavedWith: uids[1] }),
+      queries: uids.map((uid) => ({ uid, params })),
+      isPinned: true,
+      isHydrated: true,
+      shown: [params.showPerformanceDetails === true],
+      run: async ([own, other], keepsPage, caller) => [
+        await interleaved.search(
+          [
+            { uid: uids[0], params: own! },
+            { uid: uids[1], params: other! },
+          ],
+          draft,
+          caller,
+          keepsPage,
+        ),
       ],
     });
   }

@@ -31,6 +31,8 @@ export interface EngineMergeRequest {
   /** For each index with requested facets. */
   faceting?: Record<string, Faceting>;
   mergeFacets?: Federation['mergeFacets'] | undefined;
+  /** The two lists are taken from alternately, instead of by scores. */
+  draft?: { seed: number };
   showsMetadata?: boolean;
 
   // For groups.

@@ -108,6 +108,22 @@ describe('Analytics of a cluster', function () {
     assert.deepEqual([conversions.get('early'), conversions.get('late')], [0, 1]);
   });
 
+  it('compares interleaved indexes by the clicks of all nodes', async () => {
+    for (const [n, server] of servers.entries()) {
+      const headers = { 'x-svc-user-id': `u${n}`, 'meili-include-metadata': 'true' };
+      const body = { q: `shoes ${n}`, interleave: { with: 'books' } };
+      const { metadata } = await post(server, '/indexes/books/search', body, headers);
+      const event = { eventType: 'click', eventName: 'opened', indexUid: 'books', objectId: 1 };
+      await post(servers[(n + 1) % 3]!, '/events', { ...event, queryUid: metadata.queryUid });
+    }
+    for (const server of servers) {
+      const { json } = await server.call('GET', '/analytics/interleaving');
+      const [{ indexUid, with: other, searches, wins, losses }] = json.results;
+      assert.deepEqual([indexUid, other, searches, wins + losses], ['books', 'books', 3, 3]);
+      assert.equal(json.missingNodes, undefined);
+    }
+  });
+
   it('suggests what users of several nodes have searched, and none of one user alone', async () => {
     for (const server of servers) await searchAs(server, 'running alone', 'ada');
     await searchAs(servers[0]!, 'running shoes', 'eve');

@@ -300,6 +300,8 @@ describe('The description of the interface', function () {
       });
     }
     await full('POST', '/multi-search', { queries: [{ ...search, ...shown, indexUid: 'full' }] });
+    const interleave = { with: 'full', showIndex: true };
+    await full('POST', '/indexes/full/search', { ...search, ...shown, interleave });
     await full('POST', '/indexes/full/similar', {
       ...{ id: 1, embedder: 'e', retrieveVectors: true, showRankingScore: true },
       ...{ showRankingScoreDetails: true, showPerformanceDetails: true },
@@ -339,6 +341,7 @@ describe('The description of the interface', function () {
     await full('GET', '/analytics/top-searches');
     await full('GET', '/analytics/top-filters');
     await full('GET', '/analytics/clicked-documents');
+    await full('GET', '/analytics/interleaving');
     await full('GET', '/analytics/summary?groupBy=day,index');
   });
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import jwt from 'jsonwebtoken';
 import { freePort } from '../support/free-port.ts';
 import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
 
@@ -286,6 +287,252 @@ describe('Usage events and analytics', () => {
     }
   });
 
+  describe('of searches interleaved with another index', () => {
+    const IDS = [1, 2, 3, 4, 5, 6, 7, 8];
+    const interleave = { with: 'draft' };
+    interface Given {
+      id: string;
+      index: string;
+    }
+    const ask = (body: object, user = 'ada', more: object = {}, key?: string): Promise<Sent> =>
+      send(
+        'POST',
+        '/indexes/live/search',
+        { interleave, ...body },
+        { 'x-svc-user-id': user, ...more },
+        ...(key === undefined ? [] : [key]),
+      );
+    /** The hits, with the index that has given each. */
+    const given = async (body: object, user?: string): Promise<Given[]> => {
+      const { json, text } = await ask(
+        { ...body, interleave: { ...interleave, showIndex: true } },
+        user,
+      );
+      assert.ok(json.hits !== undefined, text);
+      return json.hits.map((hit: any) => ({ id: hit.id, index: hit._federation.indexUid }));
+    };
+    const clicked = async (user: string, objectId: string | number): Promise<void> => {
+      const event = { ...click, indexUid: 'live', objectId };
+      const sent = await send('POST', '/events', event, { 'x-svc-user-id': user });
+      assert.equal(sent.status, 201, sent.text);
+    };
+    const compared = async (query = ''): Promise<any> =>
+      (await report(`interleaving?indexUids=live${query}`))[0];
+
+    before(async () => {
+      for (const [uid, order] of [
+        ['live', 'asc'],
+        ['draft', 'desc'],
+      ] as const) {
+        await server.finish('PATCH', `/indexes/${uid}/settings`, {
+          body: {
+            rankingRules: [`rank:${order}`],
+            sortableAttributes: ['rank'],
+            filterableAttributes: ['kind', 'secret'],
+            embedders: { e: { source: 'userProvided', dimensions: 2 } },
+          },
+        });
+        const documents = IDS.map((rank) => ({
+          ...{ id: `d${rank}`, rank, kind: rank % 2 === 0 ? 'even' : 'odd', title: 'a thing' },
+          ...{ secret: rank > 6, _vectors: { e: [1, rank] } },
+        }));
+        const extra = {
+          id: 'new',
+          secret: false,
+          rank: 9,
+          kind: 'odd',
+          title: 'a thing',
+          _vectors: { e: [0, 1] },
+        };
+        const body = uid === 'live' ? documents : [...documents, extra];
+        await server.finish('POST', `/indexes/${uid}/documents?primaryKey=id`, { body });
+      }
+      const body = [{ key: 1 }];
+      await server.finish('POST', '/indexes/otherwise/documents?primaryKey=key', { body });
+    });
+
+    it('takes hits alternately, each document once, and the same ones for the same user', async () => {
+      const drafts = new Set<string>();
+      for (const user of ['ada', 'bob', 'cem', 'dan', 'eve', 'fay']) {
+        const hits = await given({ q: 'thing' }, user);
+        assert.deepEqual(hits.map(({ id }) => id).toSorted(), [...IDS.map((n) => `d${n}`), 'new']);
+        const taken = new Set<string>();
+        for (const { id, index } of hits) {
+          const lists = {
+            live: IDS.map((n) => `d${n}`),
+            draft: ['new', ...IDS.toReversed().map((n) => `d${n}`)],
+          };
+          assert.equal(
+            id,
+            lists[index as keyof typeof lists].find((one) => !taken.has(one)),
+          );
+          taken.add(id);
+        }
+        for (let n = 0; n < 8; n += 2) assert.notEqual(hits[n]!.index, hits[n + 1]!.index);
+        const pages = [];
+        for (let offset = 0; offset < 10; offset += 2) {
+          pages.push(...(await given({ q: ' Thing', offset, limit: 2 }, user)));
+        }
+        assert.deepEqual(pages, hits);
+        const path = '/indexes/live/search?q=thing&interleaveWith=draft';
+        const { json } = await send('GET', path, undefined, { 'x-svc-user-id': user });
+        assert.deepEqual(
+          json.hits.map(({ id }: any) => id),
+          hits.map(({ id }) => id),
+        );
+        const numbered = await given({ q: 'thing', page: 2, hitsPerPage: 4 }, user);
+        assert.deepEqual(numbered, hits.slice(4, 8));
+        drafts.add(JSON.stringify(hits));
+      }
+      assert.ok(drafts.size > 1, 'all users see the same draft');
+    });
+
+    it('responds as a search of one index does', async () => {
+      for (const more of [
+        { facets: ['kind'], limit: 3 },
+        {
+          facets: ['kind'],
+          hitsPerPage: 3,
+          showRankingScore: true,
+          attributesToRetrieve: ['rank'],
+        },
+      ]) {
+        const body = { q: 'thing', ...more };
+        const headers = { 'meili-include-metadata': 'true' };
+        const { json } = await ask(body, 'ada', headers);
+        const plain = (await send('POST', '/indexes/live/search', body, headers)).json;
+        // As that of a search of several servers.
+        const members = [...Object.keys(plain), 'remoteErrors'];
+        assert.deepEqual(Object.keys(json).toSorted(), members.toSorted());
+        assert.deepEqual(json.hits.map(Object.keys), plain.hits.map(Object.keys));
+        assert.deepEqual(json.facetDistribution, plain.facetDistribution);
+        assert.deepEqual(json.metadata.indexUid, 'live');
+        assert.equal(json.estimatedTotalHits ?? json.totalHits, 9);
+      }
+      const { text } = await ask({
+        ...{ q: 'thing', vector: [1, 1], hybrid: { embedder: 'e' }, showPerformanceDetails: true },
+      });
+      assert.equal(text.match(/"semanticHitCount"/g)?.length, 1, text);
+      assert.match(text, /"performanceDetails"/);
+    });
+
+    it('credits clicks to the index that has given the document, per user and query', async () => {
+      const before = await compared();
+      const users = ['kim', 'leo', 'mia', 'noa'];
+      const of = (hits: Given[], index: string): string[] =>
+        hits.filter((hit) => hit.index === index).map(({ id }) => id);
+      for (const [n, user] of users.entries()) {
+        const hits = await given({ q: 'thing' }, user);
+        const [mine, other] = [of(hits, 'live'), of(hits, 'draft')];
+        // Three prefer the draft, one has both; what is repeated, or was not shown, does not count.
+        await clicked(user, other[0]!);
+        if (n === 3) await clicked(user, mine[0]!);
+        await clicked(user, other[0]!);
+        await clicked(user, 'd99');
+        // The second page belongs to the same comparison.
+        const [last] = await given({ q: 'thing', offset: 8 }, user);
+        if (n === 0) await clicked(user, last!.id);
+      }
+      const after = await compared();
+      const lead = (await given({ q: 'thing' }, 'kim'))[8]!.index === 'draft' ? 1 : 0;
+      assert.deepEqual(
+        [after.with, after.wins, after.losses, after.ties],
+        ['draft', 2 + lead, 0, 2 - lead],
+      );
+      assert.equal(after.searches - before.searches, 8);
+      assert.equal(after.pValue, 2 * 0.5 ** (2 + lead));
+      assert.ok(
+        after.preferenceLow <= after.preference && after.preference <= after.preferenceHigh,
+      );
+      const csv = await send('GET', '/analytics/interleaving?format=csv');
+      const [names, row] = csv.text.split('\r\n');
+      assert.equal(
+        names,
+        'indexUid,with,searches,wins,losses,ties,preference,preferenceLow,preferenceHigh,pValue',
+      );
+      assert.match(row!, /^live,draft,\d+,/);
+      assert.equal((await report('interleaving?from=2001-01-01&to=2001-01-02')).length, 0);
+    });
+
+    it('credits nothing for searches that are not recorded, or of one index', async () => {
+      const before = await compared();
+      await ask({ q: 'thing' }, 'tom', { 'x-gannet-test-search': 'true' });
+      await send('POST', '/indexes/live/search', { q: 'thing' }, { 'x-svc-user-id': 'tom' });
+      await clicked('tom', 'd1');
+      assert.deepEqual(await compared(), before);
+    });
+
+    it('keeps to what the key and the token allow in each index', async () => {
+      const narrow = await newKey(['search'], ['live']);
+      const { status, json } = await ask({}, 'ada', {}, narrow);
+      assert.deepEqual([status, json.code], [403, 'invalid_api_key']);
+      const key = (
+        await server.call('POST', '/keys', {
+          body: { actions: ['search'], indexes: ['live', 'draft'], expiresAt: null },
+        })
+      ).json;
+      const token = (searchRules: object): string =>
+        jwt.sign({ apiKeyUid: key.uid, searchRules }, key.key, { expiresIn: 600 });
+      const refused = await ask({}, 'ada', {}, token({ live: {} }));
+      assert.deepEqual([refused.status, refused.json.code], [403, 'invalid_api_key']);
+      const rules = { live: { filter: 'secret = false' }, draft: { filter: 'kind = even' } };
+      const shown = await ask({ limit: 20 }, 'ada', {}, token(rules));
+      assert.deepEqual(shown.json.hits.map(({ id }: any) => id).toSorted(), [
+        'd1',
+        'd2',
+        'd3',
+        'd4',
+        'd5',
+        'd6',
+        'd8',
+      ]);
+      const reader = await newKey(['analytics.get'], ['live']);
+      const rows = await send('GET', '/analytics/interleaving', undefined, {}, reader);
+      assert.deepEqual(rows.json.results, []);
+    });
+
+    it('refuses what makes no sense', async () => {
+      const cases: [object, string][] = [
+        [{ interleave: { with: 'nowhere' } }, 'index_not_found'],
+        [{ interleave: { with: 'otherwise' } }, 'invalid_search_interleave'],
+        [{ interleave: { with: 'no uid' } }, 'invalid_search_interleave'],
+        [{ interleave: {} }, 'invalid_search_interleave'],
+        [{ interleave: 'draft' }, 'invalid_search_interleave'],
+        [{ interleave: { with: 'draft', by: 1 } }, 'invalid_search_interleave'],
+        [{ groupBy: { attribute: 'kind' } }, 'invalid_search_interleave'],
+        [{ rerank: { model: 'm' } }, 'invalid_search_interleave'],
+        [{ diversity: { attribute: 'kind' } }, 'invalid_search_interleave'],
+        [{ useNetwork: true }, 'invalid_search_interleave'],
+        [{ filter: 'title = x' }, 'invalid_search_filter'],
+        [{ interleave: { with: 'books' }, filter: 'secret = true' }, 'invalid_search_filter'],
+        [
+          { q: 'x', interleave: { with: 'books' }, hybrid: { embedder: 'e' } },
+          'invalid_search_embedder',
+        ],
+      ];
+      for (const [body, code] of cases) {
+        const { status, json } = await ask(body);
+        assert.deepEqual([status, json.code], [400, code], JSON.stringify([body, json]));
+      }
+      const of = await ask({ interleave: { with: 'books' }, filter: 'secret = true' });
+      assert.match(of.json.message, /interleave\.with/);
+      const queries = [{ indexUid: 'live', interleave }];
+      assert.equal((await send('POST', '/multi-search', { queries })).json.code, 'bad_request');
+      assert.equal((await send('GET', '/indexes/live/search?interleaveWith=nowhere')).status, 400);
+    });
+
+    it('is charged as two searches', async () => {
+      const rateLimit = { requestsPerSecond: 1 };
+      const body = { actions: ['search'], indexes: ['*'], expiresAt: null, rateLimit };
+      const { key } = (await server.call('POST', '/keys', { body })).json;
+      const begun = performance.now();
+      const { headers } = await ask({}, 'ada', {}, key);
+      const seconds = Math.floor((performance.now() - begun) / 1000);
+      const reset = Number(headers.get('ratelimit-reset'));
+      assert.ok(reset <= 2 && 2 <= reset + seconds, `${reset}, ${seconds} s`);
+    });
+  });
+
   it('keeps every event that was acknowledged, through a kill', async () => {
     const dropped = await startBuiltServer(['--analytics-retention-days', '3']);
     try {
@@ -312,9 +559,11 @@ describe('Usage events and analytics', () => {
   it('records nothing and says so when it is off', async () => {
     const plain = await startBuiltServer();
     try {
+      await plain.finish('POST', '/indexes', { body: { uid: 'books' } });
       for (const [method, path, body] of [
         ['POST', '/events', click],
         ['GET', '/analytics/summary', undefined],
+        ['POST', '/indexes/books/search', { interleave: { with: 'books' } }],
       ] as const) {
         const { status, json } = await plain.call(method, path, { body });
         assert.deepEqual([status, json.code], [400, 'feature_not_enabled']);

@@ -64,12 +64,17 @@ export const ANALYTICS_ROUTES: readonly Route[] = [
     'clicks',
     'Lists the documents that were clicked after each query, the most clicked first.',
   ),
+  queryReport(
+    '/analytics/interleaving',
+    'interleaving',
+    'Shows which of two indexes the users of interleaved searches prefer.',
+  ),
   EVENT_ROUTE,
 ];
 
 function queryReport(path: string, kind: ReportSpec['kind'], summary: string): Route {
   const query: QueryParser<QueryReportQuery> =
-    kind === 'filters' || kind === 'clicks'
+    kind === 'filters' || kind === 'clicks' || kind === 'interleaving'
       ? queryParser(FILTER_REPORT_QUERY)
       : queryParser(QUERY_REPORT_QUERY);
   return route({

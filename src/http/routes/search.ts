@@ -5,12 +5,12 @@ import {
   SIMILAR_RESPONSE,
 } from '../../contract/responses.ts';
 import { defaultOf } from '../../contract/declare.ts';
-import { ApiError, indexNotFound } from '../../contract/errors.ts';
+import { ApiError, indexNotFound, type ErrorLocation } from '../../contract/errors.ts';
 import type { Recorder } from '../../analytics/recorder.ts';
 import { multiSearchLimitFault, tagFault } from '../../contract/limits.ts';
 import { DOCUMENT_ID_RULE, isDocumentId } from '../../contract/formats.ts';
 import { vectorFault, type VectorRequest } from '../../contract/search-kind.ts';
-import { multiSearchFault, searchGate } from '../../contract/multi-search.ts';
+import { interleaveFault, multiSearchFault, searchGate } from '../../contract/multi-search.ts';
 import { queryParser } from '../../contract/query.ts';
 import {
   FACET_SEARCH,
@@ -21,6 +21,8 @@ import {
   SIMILAR_QUERY,
   withoutIgnored,
   type FacetSearchRequest,
+  type IndexSearchRequest,
+  type Interleave,
   type MultiSearchRequest,
   type SearchParameters,
   type SearchRequest,
@@ -30,6 +32,7 @@ import {
 import { isGiven } from '../../contract/settings/setting.ts';
 import { joinedResults } from '../../search/response.ts';
 import { checkAccess, type SearchCaller } from '../../search/caller.ts';
+import type { Search } from '../../search/execute.ts';
 import { hasForeign } from '../../search/foreign-filter.ts';
 import type { ReadDependencies } from '../dependencies.ts';
 import { asks } from '../connection.ts';
@@ -42,8 +45,9 @@ import {
   type RequestContext,
   type ReadRoute,
 } from '../route.ts';
-import { recordingOf } from '../search-recording.ts';
+import { recordingOf, seedOf } from '../search-recording.ts';
 import type { ReadServices } from '../services.ts';
+import { switchedOn } from './analytics.ts';
 
 export function callerOf({
   requestId,
@@ -180,9 +184,10 @@ function checkVectors(
   uid: string,
   request: VectorRequest,
   { indexes, features }: ReadServices,
+  at: ErrorLocation = {},
 ): void {
   const fault = vectorFault(request, indexes.settings(uid)!, features.get());
-  if (fault !== null) throw fault;
+  if (fault !== null) throw fault.locatedAt(at);
 }
 
 /**
@@ -205,19 +210,45 @@ export async function checkSearch(
   if (vectors) checkVectors(uid, request, server.services);
 }
 
+/** The search of an index and of the one that it is interleaved with. */
+function interleavedSearch(
+  uid: string,
+  { with: other, showIndex }: Interleave,
+  params: SearchRequest,
+  { access, connection }: RequestContext<unknown, unknown>,
+  server: ReadDependencies,
+): Extract<Search, { kind: 'interleaved' }> {
+  switchedOn(server.analytics, 'Using `interleave`');
+  const at = { path: 'interleave.with' };
+  if (!access.mayAccess(other)) throw access.refusal(other);
+  if (server.services.indexes.get(other) === undefined) {
+    throw indexNotFound(other, 400).locatedAt(at);
+  }
+  if (hasVectorParameters(params)) checkVectors(other, params, server.services, at);
+  const uids = [uid, other] as const;
+  const draft = { seed: seedOf(connection, uids, params.q ?? ''), showsIndex: showIndex === true };
+  return { kind: 'interleaved', uids, params, draft };
+}
+
 async function searchOne(
   context: RequestContext<unknown, unknown>,
-  request: SearchRequest,
+  request: IndexSearchRequest,
   server: ReadDependencies,
 ): Promise<RouteResponse> {
   const { search, features } = server.services;
-  const fault = tagFault(request, server.limits) ?? searchGate(request, features.get());
+  const fault =
+    tagFault(request, server.limits) ??
+    interleaveFault(request) ??
+    searchGate(request, features.get());
   if (fault !== null) throw fault;
   const uid = context.params.index_uid!;
-  await checkSearch(uid, request, server);
+  const { interleave, ...params } = request;
+  await checkSearch(uid, params, server);
   const recorded = recordingOf(recorderOf(server), context, uid, request);
   const startedAt = recorded === null ? 0 : performance.now();
-  const asked = { kind: 'search', uid, params: request } as const;
+  const asked: Search = isGiven(interleave)
+    ? interleavedSearch(uid, interleave, params, context, server)
+    : { kind: 'search', uid, params };
   const [response] = await search.execute(asked, callerOf(context));
   recorded?.(response, performance.now() - startedAt);
   return bytes(response.bytes);
@@ -319,11 +350,12 @@ function hasVectorParameters({ vector, media, hybrid }: VectorRequest): boolean 
   return isGiven(vector) || isGiven(media) || isGiven(hybrid);
 }
 
-function fromParameters(parameters: SearchParameters): SearchRequest {
+function fromParameters({ interleaveWith, ...parameters }: SearchParameters): IndexSearchRequest {
   const { hybridEmbedder, personalizeUserContext, diversityAttribute, diversityMax, ...others } =
     parameters;
   const { hybridSemanticRatio, hybridMinScore, hybridFusion, ...rest } = others;
-  const request: SearchRequest = rest;
+  const request: IndexSearchRequest = rest;
+  if (interleaveWith !== undefined) request.interleave = { with: interleaveWith };
   if (hybridEmbedder !== undefined) {
     request.hybrid = {
       embedder: hybridEmbedder,

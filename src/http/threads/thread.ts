@@ -323,6 +323,7 @@ class Thread {
     const search = new SearchPipeline({
       local,
       network: NO_OTHER_SERVERS,
+      interleaved: { search: elsewhere },
       foreign,
       pins: currentPins({ rules, aliases, enabled, clock: systemClock }),
       report: new SearchReport(slowSearchMs, this.#logs.of('search'), observer, this.#insights),

@@ -541,22 +541,22 @@ export class NetworkSearch {
   }
 }
 
-/** The part requested of each server: its list up to the end of the window. */
-function wholeList(window: HitsPage): HitsPage {
-  if ('page' in window) return { page: 1, hitsPerPage: exact(window.page * window.hitsPerPage) };
+/**
+ * The part requested of each server: its list up to the end of the window.
+ * @param max its hits at most
+ */
+export function wholeList(window: HitsPage, max = Number.MAX_SAFE_INTEGER): HitsPage {
+  if ('page' in window) {
+    return { page: 1, hitsPerPage: Math.min(window.page * window.hitsPerPage, max) };
+  }
   const { offset, limit } = window;
-  return { offset: 0, limit: limit === 0 ? 0 : exact(offset + limit) };
+  return { offset: 0, limit: limit === 0 ? 0 : Math.min(offset + limit, max) };
 }
 
 /** The number of hits on the first page. Undefined: the request asks for that page. */
-function firstPageOf(window: HitsPage): number | undefined {
+export function firstPageOf(window: HitsPage): number | undefined {
   if ('page' in window) return window.page <= 1 ? undefined : window.hitsPerPage;
   return window.offset === 0 ? undefined : window.limit;
-}
-
-/** The number as JSON can represent it exactly. */
-function exact(count: number): number {
-  return Math.min(count, Number.MAX_SAFE_INTEGER);
 }
 
 function positionsOf(positioned: readonly PositionedQuery[]): number[] {
@@ -632,7 +632,7 @@ function atPosition(error: unknown, positioned: readonly PositionedQuery[]): unk
 }
 
 /** Sizes of the two halves of a hybrid search. */
-function halvesOf(query: SearchRequest): EngineMergeRequest['halves'] {
+export function halvesOf(query: SearchRequest): EngineMergeRequest['halves'] {
   if (searchKind(query) !== 'hybrid') return undefined;
   const vectors = query.hybrid?.semanticRatio ?? SEARCH_DEFAULTS.hybrid.semanticRatio;
   return { words: 1 - vectors, vectors };
@@ -646,6 +646,6 @@ function ofSimilar(error: unknown): unknown {
 }
 
 /** The error of the only query of a request. */
-function ofWhole(error: unknown): unknown {
+export function ofWhole(error: unknown): unknown {
   return error instanceof ApiError ? error.ofWhole() : error;
 }

@@ -35,6 +35,9 @@ const SEARCHES: Column = { field: 'searches', title: 'Searches' };
 const QUERY: Column = { field: 'query', title: 'Query' };
 const CLICK_RATE: Column = { field: 'clickThroughRate', title: 'Clicked', show: percent };
 
+/** Columns of texts. */
+const TEXTS: ReadonlySet<string> = new Set(['query', 'filter', 'with']);
+
 const LISTS: readonly List[] = [
   {
     name: 'top-searches',
@@ -66,6 +69,20 @@ const LISTS: readonly List[] = [
     title: 'Most frequent filters',
     columns: [{ field: 'filter', title: 'Filter' }, SEARCHES],
     nothing: 'No search had a filter.',
+  },
+  {
+    name: 'interleaving',
+    title: 'Indexes compared by clicks',
+    columns: [
+      { field: 'with', title: 'Interleaved with' },
+      SEARCHES,
+      { field: 'wins', title: 'Wins' },
+      { field: 'losses', title: 'Losses' },
+      { field: 'ties', title: 'Ties' },
+      { field: 'preference', title: 'Preference', show: percent },
+      { field: 'pValue', title: 'Chance', show: percent },
+    ],
+    nothing: 'No search was interleaved with another index.',
   },
 ];
 
@@ -272,7 +289,7 @@ function tableColumns({ name, columns }: List, mayChange: boolean): readonly Tab
     { title: 'Index', cell: ({ indexUid }) => indexUid },
     ...columns.map(({ field, title, show = count }): TableColumn<Row> => ({
       title,
-      number: field !== 'query' && field !== 'filter',
+      number: !TEXTS.has(field),
       cell: (row) => cell(row[field] ?? null, show),
     })),
     ...(offersSynonym ? [SYNONYM] : []),

@@ -25,6 +25,7 @@ import type { SearchCaller } from '../../../src/search/caller.ts';
 import { metered } from '../../../src/search/search-meter.ts';
 import { SearchPipeline } from '../../../src/search/execute.ts';
 import type { ForeignDocuments } from '../../../src/search/foreign-documents.ts';
+import type { InterleavedSearch } from '../../../src/search/run/interleaved.ts';
 import type { NetworkSearch } from '../../../src/search/run/network.ts';
 import { Insights } from '../../../src/search/insights.ts';
 import { SearchReport } from '../../../src/search/report.ts';
@@ -211,6 +212,7 @@ export function fakeServices(clock: Clock): FakeServices {
     search: new SearchPipeline({
       local: local as unknown as LocalSearch,
       network: { isAskedBy: () => false } as unknown as NetworkSearch,
+      interleaved: {} as InterleavedSearch,
       foreign: {
         filter: (_: string, filter: unknown) => Promise.resolve(filter),
         needsHits: () => false,

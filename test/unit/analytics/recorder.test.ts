@@ -12,6 +12,7 @@ import {
   type RecordedEvent,
   type RecordedSearch,
 } from '../../../src/analytics/recorder.ts';
+import { documentKey } from '../../../src/analytics/interleaving.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { silentLogger } from '../../support/silent-logger.ts';
 import { parseRows, type AnalyticsRow } from '../../../src/contract/analytics.ts';
@@ -35,7 +36,7 @@ describe('Recording searches and events', () => {
   const search = (more: Partial<RecordedSearch> = {}): void =>
     recorder.search({
       ...{ at: 0, indexUid: 'books', query: 'dune', filter: null, hits: 1, durationMs: 1.5 },
-      ...{ sender: { id: 'anna' }, queryUid: null, ...more },
+      ...{ sender: { id: 'anna' }, queryUid: null, interleaved: null, ...more },
     });
   const event = (more: Partial<RecordedEvent> = {}): Promise<void> =>
     recorder.event({
@@ -53,6 +54,24 @@ describe('Recording searches and events', () => {
     await recorder.stop();
     await store.close();
     rmSync(dir, { recursive: true });
+  });
+
+  it('credits clicks on interleaved searches, also after a restart', async () => {
+    const key = (id: string): string => documentKey(id).slice(0, 8);
+    search({ interleaved: ['draft', key('7') + key('8'), key('9')] });
+    await event();
+    await recorder.stop();
+    recorder = await recording();
+    await event({ objectId: '9' });
+    await event({ objectId: '9', type: 'conversion' });
+    await event({ objectId: '10' });
+    await event({ objectId: null });
+    const [searched, ...events] = stored();
+    assert.deepEqual(searched?.[9], ['draft', key('7') + key('8'), key('9')]);
+    assert.deepEqual(
+      events.map((row) => row[10]),
+      [['draft', 0, searched![8]], ['draft', 1, searched![8]], undefined, undefined, undefined],
+    );
   });
 
   it('stores searches in their order, and nothing that names the user', async () => {
