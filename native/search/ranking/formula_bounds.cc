@@ -79,7 +79,6 @@ Interval OfField(const FieldDomain& domain) {
 }
 
 Interval OfDecay(const Decay& decay, double now, const FieldDomain& domain) {
-  if (decay.kind == Decay::Kind::kPoint) return kShare;
   const bool date = decay.kind == Decay::Kind::kDate;
   if (date && domain.strings) return kShare;
   Interval out;
@@ -93,7 +92,9 @@ Interval OfDecay(const Decay& decay, double now, const FieldDomain& domain) {
       return kShare;
     if (milliseconds(numbers.low)) numbers = {numbers.low / 1000, numbers.high / 1000};
   }
-  const double origin = decay.from_now ? now : decay.origin;
+  // Numbers of a point are distances already.
+  const bool point = decay.kind == Decay::Kind::kPoint;
+  const double origin = point ? 0 : decay.from_now ? now : decay.origin;
   const Interval distance = OfUnary(Op::kAbs, {numbers.low - origin, numbers.high - origin});
   out.Add(Widened({DecayAt(decay, distance.high), DecayAt(decay, distance.low)}));
   return out;
@@ -104,6 +105,7 @@ Interval OfDecay(const Decay& decay, double now, const FieldDomain& domain) {
 Interval BoundsOf(const filter::Formula& formula, double now,
                   std::span<const FieldDomain> domains) {
   std::vector<Interval> stack;
+  stack.reserve(filter::kFormulaDepthMax);
   const auto pop = [&] {
     const Interval top = stack.back();
     stack.pop_back();
@@ -113,9 +115,13 @@ Interval BoundsOf(const filter::Formula& formula, double now,
     switch (step.op) {
       case Op::kNumber: stack.push_back({step.number, step.number}); break;
       case Op::kField: stack.push_back(OfField(domains[step.index])); break;
-      case Op::kDecay:
-        stack.push_back(OfDecay(formula.decays[step.index], now, domains[step.field]));
+      case Op::kDecay: {
+        const Decay& decay = formula.decays[step.index];
+        const bool point = decay.kind == Decay::Kind::kPoint;
+        const size_t field = point ? formula.fields.size() + step.index : step.field;
+        stack.push_back(OfDecay(decay, now, domains[field]));
         break;
+      }
       case Op::kRankingScore:
       case Op::kSemanticScore: stack.push_back(kAnything); break;
       case Op::kNegate:

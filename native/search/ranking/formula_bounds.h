@@ -36,8 +36,8 @@ struct FieldDomain {
   }
 };
 
-// The values that documents can have whose fields are in `domains`, by number of the field. Some
-// of them may be impossible; none is left out.
+// The values that documents can have whose fields are in `domains`, by number of the field; then
+// the distances of points, by number of the decay. Some values may be impossible; none is left out.
 // now    seconds since 1970
 Interval BoundsOf(const filter::Formula& formula, double now, std::span<const FieldDomain> domains);
 

@@ -9,12 +9,15 @@
 #include "base/stop_point.h"
 #include "index/evaluate_filter.h"
 #include "search/ranking/formula_first.h"
+#include "segment/local_docids.h"
 
 namespace gannet::search {
 namespace {
 
 // `now` of formulas changes once a minute, so that pages of one list agree.
 constexpr double kNowStep = 60;
+// How many times as many documents are looked at if too many of the first ones were dropped.
+constexpr size_t kWantedGrowth = 8;
 
 // A condition of a ranking rule that the settings do not allow holds for no document.
 std::vector<DocSet> ConditionsOf(const index::Snapshot& snapshot, const filter::Formula& formula) {
@@ -49,10 +52,15 @@ std::vector<DocumentScore> ScoresOf(const Ranker& outer, const RuleInputs& input
   return scores;
 }
 
-// The number of documents that the page needs of a bucket; all of them if some may be dropped.
+bool MayDrop(const Ranker& ranker) {
+  return ranker.has_distinct() || ranker.options().threshold.has_value();
+}
+
+// The number of documents that the page needs of a bucket, if none is dropped later; all of them if
+// all are looked at.
 size_t WantedOf(const Bucket& bucket, const Ranker& ranker) {
-  const bool drops = ranker.has_distinct() || ranker.options().threshold.has_value();
-  return drops || bucket.two_phase != nullptr ? bucket.documents.size() : ranker.wanted();
+  const bool all = bucket.two_phase != nullptr || (MayDrop(ranker) && ranker.options().exhaustive);
+  return all ? bucket.documents.size() : ranker.wanted();
 }
 
 }  // namespace
@@ -65,13 +73,11 @@ void SplitByFormula(const SortCriterion& criterion, const RuleInputs& inputs, Bu
   if (criterion.conditions == nullptr) own = ConditionsOf(snapshot, formula);
   std::vector<DocumentScore> scores;
   if (formula.uses_scores) scores = ScoresOf(out.ranker, inputs, bucket.documents);
-  std::vector<DocumentValue> values = FirstByFormula(
-      snapshot, formula,
-      {.conditions = criterion.conditions == nullptr ? own : *criterion.conditions,
-       .now = std::floor(UnixSeconds() / kNowStep) * kNowStep,
-       .scores = scores,
-       .by_vectors = inputs.by_vectors},
-      bucket.documents, {.wanted = WantedOf(bucket, out.ranker), .ascending = criterion.ascending});
+  const FormulaInputs formula_inputs{
+      .conditions = criterion.conditions == nullptr ? own : *criterion.conditions,
+      .now = std::floor(UnixSeconds() / kNowStep) * kNowStep,
+      .scores = scores,
+      .by_vectors = inputs.by_vectors};
   // A heap with the first document on top.
   const auto after = [&](const DocumentValue& a, const DocumentValue& b) {
     const bool a_none = std::isnan(a.value), b_none = std::isnan(b.value);
@@ -80,25 +86,37 @@ void SplitByFormula(const SortCriterion& criterion, const RuleInputs& inputs, Bu
       return criterion.ascending ? a.value > b.value : a.value < b.value;
     return a.docid > b.docid;
   };
-  std::make_heap(values.begin(), values.end(), after);
   StopCounter steps;
   std::vector<DocId> docids;
-  while (!values.empty() && !out.Full()) {
-    const double value = values.front().value;
-    const bool none = std::isnan(value);
-    docids.clear();
-    while (!values.empty() &&
-           (none ? std::isnan(values.front().value) : values.front().value == value)) {
-      steps.Step(16);
-      docids.push_back(values.front().docid);
-      std::pop_heap(values.begin(), values.end(), after);
-      values.pop_back();
+  size_t wanted = WantedOf(bucket, out.ranker);
+  while (!bucket.documents.empty() && !out.Full()) {
+    std::vector<DocumentValue> values =
+        FirstByFormula(snapshot, formula, formula_inputs, bucket.documents,
+                       {.wanted = wanted, .ascending = criterion.ascending});
+    std::make_heap(values.begin(), values.end(), after);
+    const bool again = MayDrop(out.ranker) && values.size() < bucket.documents.size();
+    std::vector<DocId> given;
+    while (!values.empty() && !out.Full() && (given.size() < wanted || !again)) {
+      const double value = values.front().value;
+      const bool none = std::isnan(value);
+      docids.clear();
+      while (!values.empty() &&
+             (none ? std::isnan(values.front().value) : values.front().value == value)) {
+        steps.Step(16);
+        docids.push_back(values.front().docid);
+        std::pop_heap(values.begin(), values.end(), after);
+        values.pop_back();
+      }
+      given.insert(given.end(), docids.begin(), docids.end());
+      SortValue shown;
+      shown.kind = none ? SortValue::Kind::kNone : SortValue::Kind::kNumber;
+      shown.number = none ? 0 : value;
+      out.Give(Bucket{DocSet::FromSorted(docids), bucket.paths, bucket.two_phase},
+               Detail{.value = std::move(shown)});
     }
-    SortValue shown;
-    shown.kind = none ? SortValue::Kind::kNone : SortValue::Kind::kNumber;
-    shown.number = none ? 0 : value;
-    out.Give(Bucket{DocSet::FromSorted(docids), bucket.paths, bucket.two_phase},
-             Detail{.value = std::move(shown)});
+    if (!again) return;
+    bucket.documents -= segment::DocSetOf(given);
+    wanted *= kWantedGrowth;
   }
 }
 

@@ -263,5 +263,28 @@ TEST(FormulaValues, AreThoseOfAPlainLoop) {
   EXPECT_LT(computed * 4, compared * 2 * 3);
 }
 
+TEST(FormulaValues, FewAreComputed) {
+  IndexedDocuments index(R"({"sortableAttributes":["a","b","c"]})");
+  std::mt19937 random(3);
+  constexpr size_t kDocuments = 20'000;
+  std::map<DocId, std::string> batch;
+  for (DocId docid = 0; docid < kDocuments; ++docid) {
+    batch[docid] = "{\"a\":" + std::to_string(random() % 500) +
+                   ",\"b\":" + std::to_string(random() % 40) +
+                   ",\"c\":" + std::to_string(random()) + "}";
+  }
+  index.Put(batch);
+  const auto snapshot = index.snapshot();
+  const auto computed = [&](const char* text, const DocSet& documents) {
+    const auto formula = filter::ParseFormula(text, {});
+    return FirstByFormula(*snapshot, **formula, {}, documents, {.wanted = 20}).size();
+  };
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_LT(computed("log(1 + a) * b * (1000 + c)", snapshot->documents), kDocuments / 20);
+    EXPECT_LT(computed("a / 500 + b / 40", snapshot->documents), kDocuments / 20);
+    EXPECT_LT(computed("sqrt(c)", DocSet::Range(0, 10'000)), kDocuments / 20);
+  }
+}
+
 }  // namespace
 }  // namespace gannet::search
