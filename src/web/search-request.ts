@@ -1,4 +1,5 @@
 /** Converts the state of the search view to queries. Pure functions. */
+import { condition, conditionText } from './filter.ts';
 import type { Marks } from './marks.ts';
 
 export interface Circle {
@@ -32,6 +33,8 @@ export interface SearchState {
   /** 0: search by words only, 1: search by meaning only. */
   readonly semanticRatio: number;
   readonly circle: Circle | null;
+  /** What results must match besides; empty: nothing. */
+  readonly filter: string;
 }
 
 /** The page's own choices: its searches name both. */
@@ -99,6 +102,11 @@ export function searchQueries(
 export function narrowedFacets({ chosen, ranges }: SearchState): string[] {
   const ofValues = Object.keys(chosen).filter((facet) => chosen[facet]!.length > 0);
   return [...new Set([...ofValues, ...Object.keys(ranges)])];
+}
+
+/** Whether something besides the query narrows the results. */
+export function isNarrowed(state: SearchState): boolean {
+  return narrowedFacets(state).length > 0 || state.circle !== null || state.filter !== '';
 }
 
 /** Places of hits that the map shows at once. */
@@ -188,27 +196,23 @@ export function facetSearch(
 
 /** @param without a facet whose choice is ignored, or null */
 function filterOf(state: SearchState, without: string | null): (string | string[])[] {
-  const { chosen, ranges, circle } = state;
+  const { chosen, ranges, circle, filter } = state;
   const values = Object.entries(chosen)
     .filter(([facet, some]) => facet !== without && some.length > 0)
-    .map(([facet, some]) => some.map((value) => `${quoted(facet)} = ${quoted(value)}`));
+    .map(([facet, some]) => some.map((value) => conditionText(condition(facet, '=', [value]))));
   const within = Object.entries(ranges)
     .filter(([facet]) => facet !== without)
     .flatMap(([facet, range]) => rangeFilter(facet, range));
   const near =
     circle === null ? [] : [`_geoRadius(${circle.lat}, ${circle.lng}, ${circle.radius})`];
-  return [...values, ...within, ...near];
+  return [...values, ...within, ...near, ...(filter === '' ? [] : [filter])];
 }
 
 function rangeFilter(facet: string, { min, max }: Range): string[] {
   return [
-    ...(min === null ? [] : [`${quoted(facet)} >= ${min}`]),
-    ...(max === null ? [] : [`${quoted(facet)} <= ${max}`]),
+    ...(min === null ? [] : [conditionText(condition(facet, '>=', [String(min)]))]),
+    ...(max === null ? [] : [conditionText(condition(facet, '<=', [String(max)]))]),
   ];
-}
-
-function quoted(text: string): string {
-  return `"${text.replace(/["\\]/g, '\\$&')}"`;
 }
 
 /** The facet counts to show, from the results of {@link searchQueries}. */
@@ -245,11 +249,12 @@ export function stateFrom(query: Readonly<Record<string, string>>): SearchState 
     embedder: query.embedder ?? '',
     semanticRatio: ratio >= 0 && ratio <= 1 ? ratio : RATIO_AT_FIRST,
     circle: circleFrom(query.near ?? ''),
+    filter: query.filter ?? '',
   };
 }
 
 export function queryFrom(state: SearchState): Record<string, string> {
-  const { q, page, sort, diverse, chosen, ranges, embedder, semanticRatio, circle } = state;
+  const { q, page, sort, diverse, chosen, ranges, embedder, semanticRatio, circle, filter } = state;
   const within = Object.entries(ranges).map(([facet, { min, max }]) => [facet, [min, max]]);
   const given = Object.entries(chosen).filter(([, values]) => values.length > 0);
   return {
@@ -262,6 +267,7 @@ export function queryFrom(state: SearchState): Record<string, string> {
     embedder,
     ratio: embedder === '' ? '' : String(semanticRatio),
     near: circle === null ? '' : `${circle.lat},${circle.lng},${circle.radius}`,
+    filter,
   };
 }
 

@@ -463,6 +463,85 @@ describe('The page, for administrators, in a browser', function () {
     assert.equal((await get('/indexes/plants/stats')).numberOfDocuments, 28);
   });
 
+  it('builds a filter of attributes, operators and values of the index, and its text, both ways', async () => {
+    const { server } = stage;
+    await server.finish('PATCH', '/indexes/wares/settings', {
+      body: {
+        filterableAttributes: [
+          ...['colour', 'price', '_geo'],
+          { attributePatterns: ['si*'], features: { filter: { equality: true } } },
+        ],
+      },
+    });
+    await server.finish('POST', '/indexes/wares/documents', {
+      body: Array.from({ length: 12 }, (_, id) => ({
+        id,
+        colour: ['red', 'light blue', 'green'][id % 3],
+        price: id,
+        size: ['S', 'M'][id % 2],
+      })),
+    });
+    await open('documents/wares', 'Documents');
+    const text = page.getByLabel('Filter', { exact: true });
+    const conditions = () => page.getByRole('group', { name: 'Conditions' });
+    const all = (label: string) => conditions().getByLabel(label);
+    const values = (label: string): Promise<string[]> =>
+      all(label).evaluateAll((some) => some.map((one: any) => one.value));
+    await page.getByRole('button', { name: 'Conditions' }).click();
+    await conditions().getByRole('button', { name: 'Condition', exact: true }).last().click();
+    assert.deepEqual(await all('Attribute').getByRole('option').allTextContents(), [
+      ...['colour', 'price', 'size'],
+    ]);
+    await all('Attribute').selectOption('colour');
+    await page.locator('datalist option[value="light blue"]').waitFor({ state: 'attached' });
+    await all('Value').fill('light blue');
+    assert.equal(await text.inputValue(), 'colour = "light blue"');
+    await conditions().getByRole('button', { name: 'Condition', exact: true }).last().click();
+    await all('Attribute').nth(1).selectOption('price');
+    // It is known that its values are numbers.
+    await all('Operator').nth(1).getByText('CONTAINS').first().waitFor({ state: 'detached' });
+    await all('Operator').nth(1).selectOption('TO');
+    await all('Value 1').fill('8');
+    // A condition that is not complete is in no text.
+    assert.equal(await text.inputValue(), 'colour = "light blue"');
+    await all('Value 2').fill('10');
+    assert.equal(await text.inputValue(), 'colour = "light blue" AND price 8 TO 10');
+    await button('Any of these (OR)').click();
+    assert.equal(await text.inputValue(), 'colour = "light blue" OR price 8 TO 10');
+    await conditions().getByRole('button', { name: 'NOT' }).first().click();
+    assert.equal(await text.inputValue(), 'NOT colour = "light blue" OR price 8 TO 10');
+    await text.press('Enter');
+    await page.getByRole('heading', { name: '9 match the filter' }).waitFor();
+    await text.fill(
+      '(size IN [S, "M"] OR colour EXISTS) AND NOT (price>3) AND _geoRadius(1, 2, 3)',
+    );
+    assert.deepEqual(await values('Attribute'), ['size', 'colour', 'price']);
+    assert.deepEqual(await values('Operator'), ['IN', 'EXISTS', '>']);
+    assert.deepEqual(await values('Value 2'), ['M']);
+    assert.ok(!(await all('Operator').first().innerText()).includes('>'));
+    await page.getByText('_geoRadius(1, 2, 3)', { exact: true }).waitFor();
+    await all('Value 3').fill('L');
+    assert.equal(
+      await text.inputValue(),
+      '(size IN [S, M, L] OR colour EXISTS) AND NOT price > 3 AND _geoRadius(1, 2, 3)',
+    );
+    await conditions().getByRole('button', { name: 'Remove', exact: true }).last().click();
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await page.getByRole('heading', { name: '4 match the filter' }).waitFor();
+    await text.fill('colour = ');
+    await page.getByText('This filter is edited as text: the filter ends early.').waitFor();
+    await open('search/wares', 'Search');
+    await page.getByRole('button', { name: 'Filter', exact: true }).click();
+    await text.fill('price < 2');
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await page.getByText(/^2 results/).waitFor();
+    // Facets narrow it further, and it is one of the choices.
+    await page.getByRole('checkbox', { name: /^red/ }).check();
+    await page.getByText(/^1 result /).waitFor();
+    await page.getByRole('button', { name: 'Remove price < 2' }).click();
+    await page.getByText(/^4 results/).waitFor();
+  });
+
   it('exports what the filter finds, with every digit', async () => {
     const { server } = stage;
     const lines = '{"id":1,"n":12345678901234567890,"t":"a,\\"b"}\n{"id":2,"t":null}\n';

@@ -228,6 +228,13 @@ describe('Every view of the page, in a browser', () => {
         assert.deepEqual(await violations(page), [], 'an edited value');
         assert.equal(await overflow(page), 0, 'an edited value is wider than the screen');
         await page.keyboard.press('Escape');
+        await page
+          .getByLabel('Filter', { exact: true })
+          .fill('year 1900 TO 1950 AND (a = 1 OR b = 2)');
+        await page.getByRole('button', { name: 'Conditions' }).click();
+        await page.getByRole('button', { name: 'All of these (AND)' }).first().waitFor();
+        assert.deepEqual(await violations(page), [], 'conditions');
+        assert.equal(await overflow(page), 0, 'conditions are wider than the screen');
         await chooseFile(page);
         assert.deepEqual(await violations(page), [], 'a file');
         assert.equal(await overflow(page), 0, 'a file is wider than the screen');

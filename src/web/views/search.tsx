@@ -12,8 +12,8 @@ import { Problem } from '../parts/problem.tsx';
 import { Skeleton } from '../parts/skeleton.tsx';
 import {
   HITS_PER_PAGE,
+  isNarrowed,
   mergedCounts,
-  narrowedFacets,
   queryFrom,
   searchQueries,
   stateFrom,
@@ -23,6 +23,7 @@ import {
 } from '../search-request.ts';
 import { useSession } from '../session.ts';
 import { useIndexes } from '../shell/indexes-context.tsx';
+import { FilterBar } from './filter-bar.tsx';
 import { OfIndex } from './index-picker.tsx';
 import { ActiveFilters } from './search/active-filters.tsx';
 import { Compare } from './search/compare.tsx';
@@ -183,6 +184,7 @@ interface FoundProps {
 function Found(props: FoundProps): JSX.Element {
   const { index, state, results, curation, loading, comparison, onChange, onCompare } = props;
   const [display, setDisplay] = useDisplay(index.uid);
+  const [filtering, setFiltering] = useState(state.filter !== '');
   const result = results[0];
   const first = (state.page - 1) * HITS_PER_PAGE;
   const spots = curation?.draft.spots ?? new Map<string, null>();
@@ -197,7 +199,16 @@ function Found(props: FoundProps): JSX.Element {
         onDisplay={setDisplay}
         comparing={comparison !== null}
         onCompare={() => onCompare(comparison === null ? comparisonFrom('{}', state) : null)}
+        filtering={filtering}
+        onFilter={() => setFiltering(!filtering)}
       />
+      {filtering ? (
+        <FilterBar
+          uid={index.uid}
+          filter={state.filter}
+          onFilter={(filter) => onChange({ filter })}
+        />
+      ) : null}
       <ActiveFilters state={state} onChange={onChange} />
       {comparison === null ? (
         <>
@@ -250,7 +261,7 @@ interface TotalsProps {
 function Totals({ uid, state, controls, result }: TotalsProps): JSX.Element {
   const { stats } = useIndexes();
   const all = stats?.indexes[uid]?.numberOfDocuments;
-  const isWhole = state.q === '' && state.circle === null && narrowedFacets(state).length === 0;
+  const isWhole = state.q === '' && !isNarrowed(state);
   const text = (found: SearchResult): string => {
     const first = `${totalWords(found.totalHits, controls, isWhole ? all : undefined)} in ${milliseconds(found.processingTimeMs)}`;
     return found.semanticHitCount === undefined

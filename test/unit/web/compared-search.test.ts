@@ -28,7 +28,7 @@ describe('Two searches that are compared', () => {
     const plain = comparedQuery('i', state, left, OPTIONS);
     assert.deepEqual(
       [plain.q, plain.page, plain.sort, plain.filter, plain.hybrid, plain.matchingStrategy],
-      ['x', 1, ['year:asc'], [['"a" = "1"']], undefined, undefined],
+      ['x', 1, ['year:asc'], [['a = 1']], undefined, undefined],
     );
     assert.equal(plain.showRankingScoreDetails, true);
     const side = {

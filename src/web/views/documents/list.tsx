@@ -15,12 +15,12 @@ import { Skeleton } from '../../parts/skeleton.tsx';
 import { useSession } from '../../session.ts';
 import { useIndexes } from '../../shell/indexes-context.tsx';
 import { isCommand } from '../../shell/slash.ts';
+import { FilterBar } from '../filter-bar.tsx';
 import { ColumnChoice, useColumns } from './columns.tsx';
 import { DeleteDialog } from './delete-dialog.tsx';
 import { Editor } from './editor.tsx';
 import { rowOf, useEdits, type Edits, type Row } from './edits.ts';
 import { ExportMenu } from './export-menu.tsx';
-import { FilterBar } from './filter-bar.tsx';
 import { DocumentTable } from './table.tsx';
 
 const PAGE = 20;
@@ -58,7 +58,7 @@ export function DocumentList({ index }: { index: IndexEntry }): JSX.Element {
             ? counted(total, 'document')
             : `${count(total)} match the filter`}
       </h2>
-      <FilterBar filter={filter} onFilter={(value) => show({ filter: value })} />
+      <FilterBar uid={uid} filter={filter} onFilter={(value) => show({ filter: value })} />
       <Tools index={index} filter={filter} mayDelete={isKnown} onAdd={() => show({ add: 'yes' })}>
         <ColumnChoice fields={fields} {...table} />
         <Undo edits={edits} />

@@ -8,7 +8,7 @@ interface Props {
 
 /** The choices in force. A click removes one. */
 export function ActiveFilters({ state, onChange }: Props): JSX.Element | null {
-  const { chosen, ranges } = state;
+  const { chosen, ranges, filter } = state;
   const values = Object.entries(chosen).flatMap(([facet, some]) =>
     some.map((value) => ({
       text: `${facet}: ${value}`,
@@ -19,7 +19,8 @@ export function ActiveFilters({ state, onChange }: Props): JSX.Element | null {
     const { [facet]: _, ...others } = ranges;
     return { text: `${facet}: ${min ?? '…'} to ${max ?? '…'}`, without: { ranges: others } };
   });
-  const all = [...values, ...within];
+  const written = filter === '' ? [] : [{ text: filter, without: { filter: '' } }];
+  const all = [...values, ...within, ...written];
   if (all.length === 0) return null;
   return (
     <ul class="chips" aria-label="Choices">
@@ -32,7 +33,11 @@ export function ActiveFilters({ state, onChange }: Props): JSX.Element | null {
         </li>
       ))}
       <li>
-        <button type="button" class="quiet" onClick={() => onChange({ chosen: {}, ranges: {} })}>
+        <button
+          type="button"
+          class="quiet"
+          onClick={() => onChange({ chosen: {}, ranges: {}, filter: '' })}
+        >
           Remove all
         </button>
       </li>

@@ -7,7 +7,7 @@ import { otherQueries, suggestionsFrom, type Suggestion } from '../../other-quer
 import { Empty } from '../../parts/empty.tsx';
 import { Outcome } from '../../parts/outcome.tsx';
 import { TextField } from '../../parts/text-field.tsx';
-import { narrowedFacets, type SearchResult, type SearchState } from '../../search-request.ts';
+import { isNarrowed, type SearchResult, type SearchState } from '../../search-request.ts';
 import { useSession } from '../../session.ts';
 import { useIndexes } from '../../shell/indexes-context.tsx';
 import { changeSetting } from '../../tasks.ts';
@@ -27,7 +27,6 @@ export function NothingFound(props: Props): JSX.Element {
   const { rights } = useSession();
   const { stats } = useIndexes();
   const { q } = state;
-  const isNarrowed = narrowedFacets(state).length > 0 || state.circle !== null;
   if (stats?.indexes[uid]?.numberOfDocuments === 0) {
     return (
       <Empty icon="documents" title={`${uid} has no documents yet`}>
@@ -39,13 +38,13 @@ export function NothingFound(props: Props): JSX.Element {
   }
   return (
     <Empty icon="search" title={q === '' ? 'Nothing was found' : `Nothing was found for “${q}”`}>
-      {isNarrowed ? (
+      {isNarrowed(state) ? (
         <>
           <p>The choices may be too narrow.</p>
           <p class="buttons">
             <button
               type="button"
-              onClick={() => onChange({ chosen: {}, ranges: {}, circle: null })}
+              onClick={() => onChange({ chosen: {}, ranges: {}, circle: null, filter: '' })}
             >
               Search without the choices
             </button>

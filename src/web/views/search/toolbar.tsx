@@ -18,6 +18,9 @@ interface Props {
   onDisplay(part: Partial<Display>): void;
   comparing: boolean;
   onCompare(): void;
+  /** Whether the filter is shown. */
+  filtering: boolean;
+  onFilter(): void;
 }
 
 const ICONS: Readonly<Record<Layout, IconName>> = {
@@ -28,7 +31,7 @@ const ICONS: Readonly<Record<Layout, IconName>> = {
 
 /** How the results are shown, and what else can be done with the search. */
 export function Toolbar(props: Props): JSX.Element {
-  const { uid, state, hits, display, onDisplay, comparing, onCompare } = props;
+  const { uid, state, hits, display, onDisplay, comparing, onCompare, filtering, onFilter } = props;
   const [open, setOpen] = useState<'fields' | 'request' | 'time' | null>(null);
   return (
     <div class="buttons">
@@ -46,6 +49,9 @@ export function Toolbar(props: Props): JSX.Element {
           </button>
         ))}
       </div>
+      <button type="button" class="quiet" aria-pressed={filtering} onClick={onFilter}>
+        <Icon name="filter" /> Filter
+      </button>
       <button type="button" class="quiet" onClick={() => setOpen('fields')}>
         <Icon name="columns" /> Fields
       </button>
