@@ -7,8 +7,8 @@
  *
  * Each product gets `items`: objects with a price from 0 to 499, one of twenty colours and a
  * quantity. The same filter on them is compared with and without brackets where prices are
- * below each limit; then `groupBy` with `distinct` and with neither, among documents with
- * one price and among all.
+ * below each limit, and where a colour is another one; then `groupBy` with `distinct` and with
+ * neither, among documents with one price and among all.
  */
 import { parseArgs } from 'node:util';
 import { type BuiltServer, startBuiltServer } from '../test/support/built-server.ts';
@@ -33,7 +33,7 @@ const COLOURS = Array.from({ length: 20 }, (_, n) => `colour${n}`);
 const PRICES = 500;
 const UID = 'a';
 const PATH = `/indexes/${UID}`;
-const groups = values.group.split(',');
+const groups = values.group.split(',').filter(Boolean);
 const random = mulberry(Number(values.seed));
 const int = (end: number): number => Math.floor(random() * end);
 
@@ -112,6 +112,13 @@ try {
       };
     });
   }
+  await compare(cpu, server, 'NOT colour', (n) => {
+    const colour = COLOURS[n % COLOURS.length];
+    return {
+      without: { filter: `NOT items.colour = ${colour}` },
+      brackets: { filter: `items[NOT colour = ${colour}]` },
+    };
+  });
   for (const attribute of groups) {
     for (const among of ['one price', 'all']) {
       await compare(cpu, server, `groups of ${attribute} among ${among}`, (n) => {

@@ -2,16 +2,16 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
-#include <limits>
 
 #include "base/parallel_for.h"
 #include "base/stop_point.h"
 #include "bitmap/postings_codec.h"
 #include "segment/local_docids.h"
+#include "index/element_column_filter.h"
 #include "index/element_filter.h"
 #include "index/geo_points.h"
 #include "index/operands.h"
+#include "index/value_test.h"
 
 namespace gannet::index {
 namespace {
@@ -19,187 +19,22 @@ namespace {
 using filter::Node;
 using filter::Operator;
 using segment::ColumnReader;
-using ValueRange = segment::ColumnReader::ValueRange;
 using segment::ValueOrdinal;
 
-// Columns have one zero; a literal -0 is just below it.
-bool IsMinusZero(double number) { return number == 0 && std::signbit(number); }
-
-// Index of the first number at or above a bound that includes (or excludes) it.
-uint32_t FirstNumber(const ColumnReader& column, double bound, bool included) {
-  return included || IsMinusZero(bound) ? column.LowerNumber(bound) : column.UpperNumber(bound);
-}
-// Index after the last number at or below a bound.
-uint32_t EndNumber(const ColumnReader& column, double bound, bool included) {
-  return included && !IsMinusZero(bound) ? column.UpperNumber(bound) : column.LowerNumber(bound);
-}
-
-// Sorts ranges, and joins those that touch or overlap.
-void Join(std::vector<ValueRange>& ranges) {
-  if (ranges.size() < 2) return;
-  std::sort(ranges.begin(), ranges.end(),
-            [](const auto& a, const auto& b) { return a.begin < b.begin; });
-  size_t last = 0;
-  for (size_t i = 1; i < ranges.size(); ++i) {
-    if (ranges[i].begin <= ranges[last].end) {
-      ranges[last].end = std::max(ranges[last].end, ranges[i].end);
-    } else {
-      ranges[++last] = ranges[i];
-    }
-  }
-  ranges.resize(last + 1);
-}
-
-// A condition on values: selects the values of a column that satisfy it.
-class ValueTest {
- public:
-  explicit ValueTest(const Node& node) : op_(node.op) {
-    for (const filter::Value& value : node.values) {
-      StopPoint();
-      literals_.emplace_back(value);
-    }
-  }
-
-  // Ascending and disjoint.
-  std::vector<ValueRange> Ranges(const ColumnReader& column) const {
-    std::vector<ValueRange> ranges;
-    StopCounter steps;
-    const uint32_t numbers = column.number_count(), strings = column.string_count();
-    const auto add_numbers = [&](uint32_t begin, uint32_t end) {
-      if (begin < end) ranges.push_back({begin, end});
-    };
-    const auto add_strings = [&](uint32_t begin, uint32_t end) {
-      add_numbers(numbers + begin, numbers + end);
-    };
-    switch (op_) {
-      case Operator::kEqual:
-      case Operator::kNotEqual:
-      case Operator::kIn:
-        for (const Literal& literal : literals_) {
-          steps.Step(64);
-          if (literal.number && !IsMinusZero(*literal.number)) {
-            add_numbers(column.LowerNumber(*literal.number), column.UpperNumber(*literal.number));
-          }
-          add_strings(column.LowerString(literal.string), column.UpperString(literal.string));
-        }
-        break;
-      case Operator::kGreater:
-      case Operator::kGreaterEqual: {
-        const bool included = op_ == Operator::kGreaterEqual;
-        const Literal& from = literals_[0];
-        if (from.number) add_numbers(FirstNumber(column, *from.number, included), numbers);
-        add_strings(included ? column.LowerString(from.string) : column.UpperString(from.string),
-                    strings);
-        break;
-      }
-      case Operator::kLess:
-      case Operator::kLessEqual: {
-        const bool included = op_ == Operator::kLessEqual;
-        const Literal& to = literals_[0];
-        if (to.number) add_numbers(0, EndNumber(column, *to.number, included));
-        add_strings(0, included ? column.UpperString(to.string) : column.LowerString(to.string));
-        break;
-      }
-      case Operator::kBetween: {
-        const Literal &from = literals_[0], &to = literals_[1];
-        if (from.number && to.number) {
-          add_numbers(FirstNumber(column, *from.number, true), EndNumber(column, *to.number, true));
-        }
-        add_strings(column.LowerString(from.string), column.UpperString(to.string));
-        break;
-      }
-      case Operator::kContains:
-        if (literals_[0].string.empty()) {
-          add_strings(0, strings);
-        } else {
-          std::vector<uint32_t> found;
-          column.FindContaining(literals_[0].string, found);
-          for (const uint32_t string : found) add_strings(string, string + 1);
-        }
-        break;
-      case Operator::kStartsWith:
-        // No UTF-8 text has the byte 0xff.
-        add_strings(column.LowerString(literals_[0].string),
-                    column.LowerString(literals_[0].string + '\xff'));
-        break;
-      case Operator::kExists:
-      case Operator::kIsNull:
-      case Operator::kIsEmpty: break;
-    }
-    Join(ranges);
-    return ranges;
-  }
-
- private:
-  Operator op_;
-  std::vector<Literal> literals_;
-};
-
-// A condition on moments: selects the values of a column whose dates satisfy it.
-class DateTest {
- public:
-  DateTest(const Node& node, double now) {
-    std::vector<double> moments = MomentsOf(node, now);
-    SetRanges(node.op, moments);
-    // Equal values pass as well.
-    if (IsEquality(node.op)) values_.emplace(node);
-  }
-
-  // Ascending and disjoint.  dates: of the column
-  std::vector<ValueRange> Ranges(const ColumnReader& column,
-                                 const segment::ColumnDates& dates) const {
-    std::vector<ValueRange> ranges;
-    if (values_) ranges = values_->Ranges(column);
-    for (const auto& [from, to] : moments_) {
-      const ValueRange numbers{column.LowerNumber(from), column.UpperNumber(to)};
-      if (numbers.begin < numbers.end) ranges.push_back(numbers);
-    }
-    dates.AppendValues(moments_, ranges);
-    Join(ranges);
-    return ranges;
-  }
-
- private:
-  void SetRanges(Operator op, std::vector<double>& moments) {
-    constexpr double kEver = std::numeric_limits<double>::infinity();
-    switch (op) {
-      case Operator::kGreater: moments_ = {{std::nextafter(moments[0], kEver), kEver}}; break;
-      case Operator::kGreaterEqual: moments_ = {{moments[0], kEver}}; break;
-      case Operator::kLess: moments_ = {{-kEver, std::nextafter(moments[0], -kEver)}}; break;
-      case Operator::kLessEqual: moments_ = {{-kEver, moments[0]}}; break;
-      case Operator::kBetween: moments_ = {{moments[0], moments[1]}}; break;
-      default:
-        std::sort(moments.begin(), moments.end());
-        moments.erase(std::unique(moments.begin(), moments.end()), moments.end());
-        for (const double moment : moments) moments_.push_back({moment, moment});
-    }
-  }
-
-  std::vector<segment::ColumnDates::Range> moments_;  // ascending and disjoint
-  std::optional<ValueTest> values_;                   // equal values pass as well
-};
-
-bool InRanges(const std::vector<ValueRange>& ranges, ValueOrdinal value) {
-  const auto after =
-      std::upper_bound(ranges.begin(), ranges.end(), value,
-                       [](ValueOrdinal v, const ValueRange& range) { return v < range.begin; });
-  return after != ranges.begin() && value < std::prev(after)->end;
-}
-
-uint64_t ValuesIn(const std::vector<ValueRange>& ranges) {
+uint64_t ValuesIn(const ValueRanges& ranges) {
   uint64_t values = 0;
   for (const ValueRange& range : ranges) values += range.end - range.begin;
   return values;
 }
 
 // Documents of the segment, dead ones included, with a value in one of the ranges.
-DocSet DocumentsOf(const ColumnReader& column, const std::vector<ValueRange>& ranges) {
+DocSet DocumentsOf(const ColumnReader& column, const ValueRanges& ranges) {
   const uint64_t values = ValuesIn(ranges);
   if (values == 0) return {};
   if (values == column.value_count()) return DecodePostings(column.valued_bytes());
   if (column.single_valued() && values > column.value_count() / 2) {
     // The rest is smaller: take all documents with a value and remove those of the other values.
-    std::vector<ValueRange> others;
+    ValueRanges others;
     ValueOrdinal begin = 0;
     for (const ValueRange& range : ranges) {
       if (begin < range.begin) others.push_back({begin, range.begin});
@@ -215,8 +50,8 @@ DocSet DocumentsOf(const ColumnReader& column, const std::vector<ValueRange>& ra
 
 // Those of `documents`, which are live in the segment, with a value in one of the ranges; looks at
 // them one by one.
-DocSet Select(const SegmentView& segment, const ColumnReader& column,
-              const std::vector<ValueRange>& ranges, const DocSet& documents) {
+DocSet Select(const SegmentView& segment, const ColumnReader& column, const ValueRanges& ranges,
+              const DocSet& documents) {
   std::vector<uint32_t> passing;
   segment::ForEachLocal(segment.rows->local_docids(), documents, [&](uint32_t local, DocId docid) {
     bool passes = false;
@@ -297,32 +132,29 @@ class Evaluator {
     }
     if (node.op == Operator::kIsNull) return Flagged(*field, &ColumnReader::null_bytes, within);
     if (node.op == Operator::kIsEmpty) return Flagged(*field, &ColumnReader::empty_bytes, within);
-    DocSet passing;
-    if (ComparesDates(node)) {
-      const DateTest test(node, context_.now);
-      passing = WithValues(*field, within, [&](const SegmentView& segment, const auto& column) {
-        return test.Ranges(column, segment.columns->Dates(*field));
-      });
-    } else {
-      const ValueTest test(node);
-      passing = WithValues(*field, within, [&](const SegmentView&, const auto& column) {
-        return test.Ranges(column);
-      });
-    }
+    DocSet passing =
+        WithValues(*field, within, ConditionTest(node, ComparesDates(node), context_.now));
     return node.op == Operator::kNotEqual ? within - passing : std::move(passing);
   }
 
   Result<DocSet> Elements(const Node& node, const DocSet& within) {
     const auto field = snapshot_.fields->Find(node.field);
     if (!field) return DocSet();
-    const ElementFilter filter(node, snapshot_, context_.now);
     const DocSet having = Flagged(*field, &ColumnReader::exists_bytes, within);
     GANNET_ASSIGN_OR_RETURN(const DocSet candidates,
                             Candidates(*node.children[0], node.field + ".", having));
     DocSet passing;
+    const ElementColumnFilter columns(node, snapshot_, context_.now);
+    std::optional<ElementFilter> rows;
     for (const auto& segment : snapshot_.segments) {
-      GANNET_ASSIGN_OR_RETURN(const DocSet here,
-                              Verified(filter, *segment, candidates & segment->live));
+      const DocSet documents = candidates & segment->live;
+      if (documents.empty()) continue;
+      if (const auto here = columns.Passing(*segment, documents, context_.deadline)) {
+        passing |= *here;
+        continue;
+      }
+      if (!rows) rows.emplace(node, snapshot_, context_.now);
+      GANNET_ASSIGN_OR_RETURN(const DocSet here, Verified(*rows, *segment, documents));
       passing |= here;
     }
     return passing;
@@ -409,14 +241,13 @@ class Evaluator {
     return rule && rule->first.date;
   }
 
-  // Documents of `within` with a value in ranges_of(segment, column).
-  template <typename RangesOf>
-  DocSet WithValues(FieldId field, const DocSet& within, const RangesOf& ranges_of) {
+  // Documents of `within` with a value that the test selects.
+  DocSet WithValues(FieldId field, const DocSet& within, const ConditionTest& test) {
     DocSet passing;
     for (const auto& segment : snapshot_.segments) {
       const ColumnReader* column = segment->columns->Find(field);
       if (column == nullptr) continue;
-      const std::vector<ValueRange> ranges = ranges_of(*segment, *column);
+      const ValueRanges ranges = test.Ranges(*segment->columns, field);
       if (!ranges.empty()) passing |= Restricted(*segment, *column, ranges, within);
     }
     return passing;
@@ -424,7 +255,7 @@ class Evaluator {
 
   // Documents of `within` that are live in the segment and have a value in the ranges.
   DocSet Restricted(const SegmentView& segment, const ColumnReader& column,
-                    const std::vector<ValueRange>& ranges, const DocSet& within) {
+                    const ValueRanges& ranges, const DocSet& within) {
     const bool all = &within == &snapshot_.documents;
     // Joining costs something per value and per document with a value; looking at documents costs
     // something per document in question.

@@ -42,6 +42,8 @@ std::vector<FieldTraits> PlanFields(const FieldMap& fields, const Settings& sett
     const std::string& name = fields.name(static_cast<FieldId>(i));
     plan[i].searchable = settings.Searchable(name);
     plan[i].faceted = settings.Faceted(name);
+    // The columns of `_geo` have numbers where documents have texts.
+    plan[i].elements = plan[i].faceted && settings.FiltersElements(name) && !Covers("_geo", name);
     plan[i].typo_tolerant = settings.TypoTolerant(name);
     plan[i].found_by_parts = plan[i].searchable && settings.FoundByParts(name);
     plan[i].weight = settings.Weight(name);

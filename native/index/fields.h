@@ -44,6 +44,7 @@ class FieldMap {
 struct FieldTraits {
   bool searchable = false;
   bool faceted = false;
+  bool elements = false;  // the objects in it are counted as elements (segment/elements.h)
   bool typo_tolerant = true;
   bool found_by_parts = false;  // a query word also matches inside its words
   uint32_t weight = 0;

@@ -185,13 +185,17 @@ void Extractor::ExtractColumns(std::span<const segment::RowField> row,
 void Extractor::Walk(FieldId field, std::string_view value, bool own) {
   const bool columned = Columned(field);
   if (own && columned) columns_->MarkExists(field);
+  const bool elements = columned && traits_[field].elements;
+  if (elements) columns_->ExpectElements(field);
   switch (json::KindOf(value)) {
     case json::Kind::kObject: {
       bool any = false;
+      const bool element = elements && columns_->BeginElement(field);
       json::ForEachMember(value, [&](std::string_view key, std::string_view member) {
         any = true;
         if (const FieldId child = Child(field, key); child != kNoField) Walk(child, member, true);
       });
+      if (element) columns_->EndElement();
       if (!any && own && columned) columns_->MarkEmpty(field);
       return;
     }

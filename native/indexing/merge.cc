@@ -13,6 +13,7 @@
 #include "fst/builder.h"
 #include "indexing/live_lists.h"
 #include "indexing/merge_columns.h"
+#include "indexing/merge_elements.h"
 #include "segment/columns.h"
 #include "segment/file.h"
 #include "segment/layout.h"
@@ -137,7 +138,8 @@ class Merge {
   Status WriteForward();
   Status WriteColumns();
   Status WriteVectors();
-  Status WriteColumn(FieldId field, segment::ColumnWriter& out);
+  Status WriteColumn(FieldId field, const ElementMerge& elements, const ColumnMerge::Pause& pause,
+                     segment::ColumnsWriter& out);
   // How the document at a local docid spells a value of a column; empty if it does not have it.
   Result<std::string> SpellingIn(const Source& source, uint32_t local, FieldId field,
                                  std::string_view normalised);
@@ -340,15 +342,24 @@ Status Merge::WriteColumns() {
   for (const Source& source : sources_) {
     for (const FieldId field : source.view().columns->fields()) fields.insert(field);
   }
+  const uint64_t begin = bytes_;
   segment::ColumnsWriter writer(file_);
   const auto lat = snapshot_.fields->Find("_geo.lat"), lng = snapshot_.fields->Find("_geo.lng");
   if (lat && lng) writer.SetPointFields(*lat, *lng);
-  for (const FieldId field : fields) {
-    segment::ColumnWriter column = writer.Begin(field);
-    GANNET_RETURN_IF_ERROR(WriteColumn(field, column));
-    writer.End();
-    bytes_ += column.bytes();
+  std::vector<ElementSource> element_sources;
+  for (const Source& source : sources_) {
+    const segment::ColumnsReader& columns = *source.view().columns;
+    element_sources.push_back({columns.element_keys(),
+                               [&columns](segment::ColumnKey key) { return columns.Blob(key); },
+                               &source.live(), source.view().rows->docids().size()});
   }
+  ElementMerge elements(element_sources, runs_);
+  GANNET_RETURN_IF_ERROR(elements.Open());
+  const auto pause = [&](uint64_t bytes) { return pace_.Pause(bytes_ + bytes); };
+  for (const FieldId field : fields)
+    GANNET_RETURN_IF_ERROR(WriteColumn(field, elements, pause, writer));
+  GANNET_RETURN_IF_ERROR(elements.WriteMaps(pause, writer));
+  bytes_ = begin + writer.bytes();
   return writer.Finish();
 }
 
@@ -393,7 +404,8 @@ Status Merge::WriteVectors() {
   return pace_.Pause(bytes_);
 }
 
-Status Merge::WriteColumn(FieldId field, segment::ColumnWriter& out) {
+Status Merge::WriteColumn(FieldId field, const ElementMerge& elements,
+                          const ColumnMerge::Pause& pause, segment::ColumnsWriter& out) {
   std::vector<ColumnSource> columns;
   for (const Source& source : sources_) {
     columns.push_back(
@@ -402,8 +414,13 @@ Status Merge::WriteColumn(FieldId field, segment::ColumnWriter& out) {
   const auto spelling_of = [&](size_t source, uint32_t local, std::string_view normalised) {
     return SpellingIn(sources_[source], local, field, normalised);
   };
-  const auto pause = [&](uint64_t bytes) { return pace_.Pause(bytes_ + bytes); };
-  return ColumnMerge(columns, runs_, merged_docids_, spelling_of, pause).Write(out);
+  ColumnMerge merge(columns, runs_, merged_docids_, spelling_of, pause);
+  out.Begin(field);
+  segment::ColumnWriter column([&](std::string_view bytes) { out.Append(bytes); });
+  GANNET_RETURN_IF_ERROR(merge.Write(column));
+  out.End();
+  bytes_ += column.bytes();
+  return elements.WriteColumns(field, merge, pause, out);
 }
 
 Result<std::string> Merge::SpellingIn(const Source& source, uint32_t local, FieldId field,

@@ -14,7 +14,6 @@ using segment::ColumnPart;
 using segment::ColumnReader;
 using segment::ColumnWriter;
 
-constexpr segment::ValueOrdinal kNoValue = ~segment::ValueOrdinal{0};
 // Values or documents between two pauses.
 constexpr uint32_t kValuesPerPause = 1024;
 

@@ -54,8 +54,14 @@ class ColumnMerge {
   // functions passed in.
   Status Write(segment::ColumnWriter& out);
 
- private:
+  // After Write: by value of a source, the value of the new column; kNoValue if no live document
+  // has it.
   using ValueOrdinal = segment::ValueOrdinal;
+  static constexpr ValueOrdinal kNoValue = ~ValueOrdinal{0};
+  std::span<const ValueOrdinal> new_values(size_t source) const { return new_values_[source]; }
+  ValueOrdinal value_count() const { return value_count_; }
+
+ private:
   // A walk through the numbers or the strings of a source.
   struct Walk {
     uint32_t source;
@@ -88,8 +94,7 @@ class ColumnMerge {
   SpellingOf spelling_of_;
   Pause pause_;
 
-  std::vector<std::vector<ValueOrdinal>>
-      new_values_;  // by source, then value; kNoValue if no live document has it
+  std::vector<std::vector<ValueOrdinal>> new_values_;  // by source, then value
   ValueOrdinal value_count_ = 0;
   std::vector<double> numbers_;
   std::vector<Taken> strings_;

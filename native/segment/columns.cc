@@ -302,43 +302,66 @@ Result<std::shared_ptr<const ColumnsReader>> ColumnsReader::Open(
   auto reader = std::make_shared<ColumnsReader>();
   reader->file_ = file;
   ByteReader directory(file->ReadAll(kColumnDirectory));
-  while (!directory.done() && directory.ok()) {
-    auto entry = std::make_unique<Entry>();
-    entry->field = directory.Fixed<FieldId>();
-    entry->offset = directory.Fixed<uint64_t>();
-    entry->size = directory.Fixed<uint64_t>();
+  const auto add = [&](ColumnKey key, ByteReader& bytes) {
+    auto entry = std::make_unique<Entry>(key);
+    entry->offset = bytes.Fixed<uint64_t>();
+    entry->size = bytes.Fixed<uint64_t>();
     reader->entries_.push_back(std::move(entry));
+  };
+  while (!directory.done() && directory.ok()) add(directory.Fixed<FieldId>(), directory);
+  ByteReader elements(file->Has(kElementDirectory) ? file->ReadAll(kElementDirectory)
+                                                   : std::string_view());
+  while (!elements.done() && elements.ok()) {
+    const auto kind = static_cast<ColumnKey::Kind>(elements.Fixed<uint8_t>());
+    const auto field = elements.Fixed<FieldId>(), outer = elements.Fixed<FieldId>();
+    add(ColumnKey(kind, field, outer), elements);
   }
-  if (!directory.ok() || file->corrupt()) {
+  if (!directory.ok() || !elements.ok() || file->corrupt()) {
     return Status::Corruption("the segment file " + file->path() + " is damaged");
   }
   return std::shared_ptr<const ColumnsReader>(reader);
 }
 
-const ColumnsReader::Entry* ColumnsReader::FindEntry(FieldId field) const {
+ColumnsReader::Entry* ColumnsReader::FindEntry(ColumnKey key) const {
   const auto found =
-      std::lower_bound(entries_.begin(), entries_.end(), field,
-                       [](const auto& entry, FieldId f) { return entry->field < f; });
-  return found != entries_.end() && (*found)->field == field ? found->get() : nullptr;
+      std::lower_bound(entries_.begin(), entries_.end(), key,
+                       [](const auto& entry, const ColumnKey& k) { return entry->key < k; });
+  return found != entries_.end() && (*found)->key == key ? found->get() : nullptr;
 }
 
-const ColumnReader* ColumnsReader::Find(FieldId field) const {
-  const Entry* entry = FindEntry(field);
+template <typename T, typename Read>
+const T* ColumnsReader::Opened(ColumnKey key, std::unique_ptr<T> Entry::*to,
+                               const Read& read) const {
+  Entry* const entry = FindEntry(key);
   if (entry == nullptr) return nullptr;
   std::call_once(entry->once, [&] {
-    const std::string_view blob = file_->Read(kColumnData, entry->offset, entry->size);
-    auto reader = ColumnReader::Open(blob);
-    if (reader.ok()) {
-      entry->reader = std::make_unique<ColumnReader>(*reader);
+    auto opened = read(file_->Read(kColumnData, entry->offset, entry->size));
+    if (opened.ok()) {
+      (entry->*to) = std::make_unique<T>(std::move(*opened));
     } else {
       file_->MarkCorrupt();
     }
   });
-  return entry->reader.get();
+  return (entry->*to).get();
+}
+
+const ColumnReader* ColumnsReader::Find(FieldId field) const {
+  return Opened(field, &Entry::reader, ColumnReader::Open);
+}
+
+const PackedOffsets* ColumnsReader::Map(FieldId field, FieldId outer) const {
+  return Opened(ColumnKey::Map(field, outer), &Entry::map, PackedOffsets::OpenAscending);
+}
+
+const ElementColumn* ColumnsReader::Elements(FieldId field, FieldId outer) const {
+  const PackedOffsets* const map = Map(outer, outer);
+  if (map == nullptr) return nullptr;
+  return Opened(ColumnKey::Elements(field, outer), &Entry::elements,
+                [&](std::string_view bytes) { return ElementColumn::Open(bytes, map->back()); });
 }
 
 const ColumnDates& ColumnsReader::Dates(FieldId field) const {
-  const Entry* entry = FindEntry(field);
+  Entry* const entry = FindEntry(field);
   const std::lock_guard lock(dates_mutex_);
   if (!entry->dates) entry->dates = std::make_unique<ColumnDates>(*Find(field));
   return *entry->dates;
@@ -384,16 +407,26 @@ std::span<const StoredShape> ColumnsReader::Shapes(
   return shapes_;
 }
 
-std::string_view ColumnsReader::Blob(FieldId field) const {
-  const Entry* entry = FindEntry(field);
+std::string_view ColumnsReader::Blob(ColumnKey key) const {
+  const Entry* entry = FindEntry(key);
   return entry == nullptr ? std::string_view()
                           : file_->Read(kColumnData, entry->offset, entry->size);
 }
 
 std::vector<FieldId> ColumnsReader::fields() const {
   std::vector<FieldId> fields;
-  for (const auto& entry : entries_) fields.push_back(entry->field);
+  for (const auto& entry : entries_) {
+    if (entry->key.kind == ColumnKey::Kind::kDocuments) fields.push_back(entry->key.field);
+  }
   return fields;
+}
+
+std::vector<ColumnKey> ColumnsReader::element_keys() const {
+  std::vector<ColumnKey> keys;
+  for (const auto& entry : entries_) {
+    if (entry->key.kind != ColumnKey::Kind::kDocuments) keys.push_back(entry->key);
+  }
+  return keys;
 }
 
 uint32_t FieldColumnBuilder::InternString(std::string_view normalised, std::string_view original) {
@@ -411,8 +444,10 @@ uint32_t FieldColumnBuilder::InternString(std::string_view normalised, std::stri
 }
 
 uint64_t FieldColumnBuilder::memory_bytes() const {
-  return numbers_.memory_bytes() + strings_.memory_bytes() + string_bytes_ +
-         exists_.memory_bytes() + null_.memory_bytes() + empty_.memory_bytes();
+  uint64_t bytes = numbers_.memory_bytes() + strings_.memory_bytes() + string_bytes_ +
+                   exists_.memory_bytes() + null_.memory_bytes() + empty_.memory_bytes();
+  for (const auto& [field, entries] : elements_) bytes += entries.memory_bytes();
+  return bytes;
 }
 
 std::vector<double> FieldColumnBuilder::Numbers(std::vector<Entry>& entries) const {
@@ -473,7 +508,8 @@ void FieldColumnBuilder::WriteLists(std::span<const Entry> entries,
   lists.Finish();
 }
 
-void FieldColumnBuilder::Write(std::span<const uint32_t> docids, ColumnWriter& out) const {
+void FieldColumnBuilder::Write(std::span<const uint32_t> docids, ColumnWriter& out,
+                               Ordinals* ordinals) const {
   std::vector<Entry> entries;
   const std::vector<double> numbers = Numbers(entries);
   const size_t number_entries = entries.size();
@@ -486,8 +522,13 @@ void FieldColumnBuilder::Write(std::span<const uint32_t> docids, ColumnWriter& o
     entries.push_back({local, static_cast<uint32_t>(numbers.size()) + rank[id]});
   });
   std::vector<uint32_t>().swap(rank);
-  OrderEntries(number_entries, entries);
   const auto values = static_cast<uint32_t>(numbers.size() + table_.size());
+  if (ordinals != nullptr) {
+    ordinals->values = values;
+    ordinals->of.reserve(entries.size());
+    for (const Entry& entry : entries) ordinals->of.push_back(entry.value);
+  }
+  OrderEntries(number_entries, entries);
 
   WriteLists(entries, docids, values, out);
   out.Append(ColumnPart::kNumbers, BytesOf(numbers));
@@ -532,6 +573,44 @@ void FieldColumnBuilder::Write(std::span<const uint32_t> docids, ColumnWriter& o
   out.Append(ColumnPart::kEmpty, DocSetBytes(docids, empty_));
   out.Append(ColumnPart::kValued, DocSetBytes(docids, valued));
   out.Finish(width);
+}
+
+std::vector<FieldId> FieldColumnBuilder::outers() const {
+  std::vector<FieldId> fields;
+  for (const auto& [field, entries] : elements_) fields.push_back(field);
+  return fields;
+}
+
+void FieldColumnBuilder::WriteElements(FieldId outer, uint32_t elements, const Ordinals& ordinals,
+                                       ColumnSink& out) const {
+  const Chunks<ElementEntry>& entries = elements_.at(outer);
+  // What an element has beyond a mark that says only that it has the field.
+  const auto each = [&](const auto& sink) {
+    Chunks<ElementEntry>::Cursor cursor(entries);
+    bool pending = false;
+    uint32_t last = 0;
+    const auto settle = [&] {
+      if (std::exchange(pending, false)) sink(last, ElementCode::kPresent);
+    };
+    for (size_t left = entries.size(); left > 0; --left) {
+      const auto [element, what] = cursor.Next();
+      if (element != last) settle();
+      const uint32_t index = what / kTags;
+      switch (what % kTags) {
+        case kNumber: sink(element, ordinals.of[index] + ElementCode::kFirst); break;
+        case kString:
+          sink(element, ordinals.of[numbers_.size() + index] + ElementCode::kFirst);
+          break;
+        default:
+          if (index != ElementCode::kPresent) sink(element, index);
+      }
+      pending = what == ElementCode::kPresent * kTags + kMark;
+      last = element;
+    }
+    settle();
+  };
+  WriteElementColumn(elements, ordinals.values, each,
+                     [&](std::string_view bytes) { out.Append(bytes); });
 }
 
 void ColumnWriter::Append(ColumnPart part, std::string_view bytes) {
@@ -625,7 +704,29 @@ FieldColumnBuilder& ColumnBuilder::Of(FieldId field) {
 uint64_t ColumnBuilder::memory_bytes() const {
   uint64_t bytes = 0;
   for (const auto& column : columns_) bytes += column ? column->memory_bytes() : 0;
+  for (const auto& elements : elements_) {
+    if (!elements) continue;
+    for (const auto& [outer, parents] : elements->in) bytes += parents.memory_bytes();
+  }
   return bytes;
+}
+
+ColumnBuilder::ElementsOfField& ColumnBuilder::ElementsOf(FieldId field) {
+  if (field >= elements_.size()) elements_.resize(size_t{field} + 1);
+  if (!elements_[field]) elements_[field] = std::make_unique<ElementsOfField>();
+  return *elements_[field];
+}
+
+bool ColumnBuilder::BeginElement(FieldId field) {
+  if (within_.size() == ElementColumn::kDepthMax) {
+    ElementsOf(field).incomplete = true;
+    return false;
+  }
+  ElementsOfField& elements = ElementsOf(field);
+  elements.in[field].Add(local());
+  for (const auto& [outer, element] : within_) elements.in[outer].Add(element);
+  within_.push_back({field, elements.count++});
+  return true;
 }
 
 std::vector<FieldId> ColumnBuilder::fields() const {
@@ -636,19 +737,53 @@ std::vector<FieldId> ColumnBuilder::fields() const {
   return fields;
 }
 
-void ColumnBuilder::Take(FieldId field, ColumnWriter& out) {
-  columns_[field]->Write(docids_, out);
-  columns_[field].reset();
+void ColumnBuilder::Take(FieldId field, ColumnSink& out) {
+  const std::unique_ptr<FieldColumnBuilder> column = std::move(columns_[field]);
+  const std::vector<FieldId> outers = column->outers();
+  FieldColumnBuilder::Ordinals ordinals;
+  out.Begin(field);
+  ColumnWriter writer([&](std::string_view bytes) { out.Append(bytes); });
+  column->Write(docids_, writer, outers.empty() ? nullptr : &ordinals);
+  out.End();
+  for (const FieldId outer : outers) {
+    const ElementsOfField& elements = *elements_[outer];
+    if (elements.incomplete) continue;
+    out.Begin(ColumnKey::Elements(field, outer));
+    column->WriteElements(outer, elements.count, ordinals, out);
+    out.End();
+  }
+}
+
+void ColumnBuilder::WriteMaps(ColumnSink& out) const {
+  for (size_t i = 0; i < elements_.size(); ++i) {
+    if (!elements_[i] || elements_[i]->incomplete) continue;
+    const auto field = static_cast<FieldId>(i);
+    const ElementsOfField& elements = *elements_[i];
+    const auto write = [&](FieldId outer, size_t count, const Chunks<uint32_t>& parents) {
+      std::vector<uint64_t> begins(count + 1);
+      Chunks<uint32_t>::Cursor cursor(parents);
+      for (size_t left = parents.size(); left > 0; --left) ++begins[cursor.Next() + 1];
+      std::partial_sum(begins.begin(), begins.end(), begins.begin());
+      out.Begin(ColumnKey::Map(field, outer));
+      out.Append(PackOffsets(begins));
+      out.End();
+    };
+    if (elements.in.empty()) write(field, docids_.size(), {});
+    for (const auto& [outer, parents] : elements.in) {
+      if (outer == field) {
+        write(field, docids_.size(), parents);
+      } else if (parents.size() == elements.count && !elements_[outer]->incomplete) {
+        write(outer, elements_[outer]->count, parents);
+      }
+    }
+  }
 }
 
 Status ColumnBuilder::Write(SegmentFileWriter& file) {
   ColumnsWriter writer(file);
   if (point_fields_) writer.SetPointFields(point_fields_->first, point_fields_->second);
-  for (const FieldId field : fields()) {
-    ColumnWriter column = writer.Begin(field);
-    Take(field, column);
-    writer.End();
-  }
+  for (const FieldId field : fields()) Take(field, writer);
+  WriteMaps(writer);
   return writer.Finish();
 }
 
@@ -657,10 +792,9 @@ ColumnsWriter::ColumnsWriter(SegmentFileWriter& file)
   file_.BeginSection(kColumnData);
 }
 
-ColumnWriter ColumnsWriter::Begin(FieldId field) {
-  field_ = field;
+void ColumnsWriter::Begin(ColumnKey key) {
+  key_ = key;
   begin_ = offset_;
-  return ColumnWriter([this](std::string_view bytes) { Append(bytes); });
 }
 
 void ColumnsWriter::Append(std::string_view bytes) {
@@ -670,18 +804,24 @@ void ColumnsWriter::Append(std::string_view bytes) {
     spool.buffer() += bytes;
     spool.Settle();
   };
-  if (point_fields_ && field_ == point_fields_->first) keep(lat_);
-  if (point_fields_ && field_ == point_fields_->second) keep(lng_);
+  if (point_fields_ && key_ == point_fields_->first) keep(lat_);
+  if (point_fields_ && key_ == point_fields_->second) keep(lng_);
 }
 
 void ColumnsWriter::End() {
-  PutFixed<FieldId>(directory_, field_);
-  PutFixed<uint64_t>(directory_, begin_);
-  PutFixed<uint64_t>(directory_, offset_ - begin_);
+  const bool of_documents = key_.kind == ColumnKey::Kind::kDocuments;
+  std::string& directory = of_documents ? directory_ : element_directory_;
+  if (!of_documents) directory.push_back(static_cast<char>(key_.kind));
+  PutFixed<FieldId>(directory, key_.field);
+  if (!of_documents) PutFixed<FieldId>(directory, key_.outer);
+  PutFixed<uint64_t>(directory, begin_);
+  PutFixed<uint64_t>(directory, offset_ - begin_);
+  static constexpr char kZeros[8] = {};
+  Append({kZeros, Padded(offset_) - offset_});
 }
 
-void ColumnsWriter::Copy(FieldId field, std::string_view blob) {
-  Begin(field);
+void ColumnsWriter::Copy(ColumnKey key, std::string_view blob) {
+  Begin(key);
   Append(blob);
   End();
 }
@@ -689,6 +829,7 @@ void ColumnsWriter::Copy(FieldId field, std::string_view blob) {
 Status ColumnsWriter::Finish() {
   file_.EndSection();
   file_.AddSection(kColumnDirectory, directory_);
+  if (!element_directory_.empty()) file_.AddSection(kElementDirectory, element_directory_);
   if (lat_.size() == 0 || lng_.size() == 0) return Status::Ok();
   // Padded like a section, because word loads may reach past the end.
   const auto bytes_of = [](Spool& spool) -> Result<std::string_view> {

@@ -11,8 +11,10 @@
 // Threads: a reader is immutable and shared; a builder has one owner.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -27,6 +29,7 @@
 #include "base/ids.h"
 #include "base/status.h"
 #include "bitmap/docset.h"
+#include "segment/elements.h"
 #include "segment/file.h"
 #include "segment/geo_index.h"
 #include "segment/packed_offsets.h"
@@ -35,6 +38,27 @@
 namespace gannet::segment {
 
 using ValueOrdinal = uint32_t;
+
+// Names what is stored as a column.
+struct ColumnKey {
+  enum class Kind : uint8_t {
+    kDocuments,  // the values of a field by document
+    kElements,   // those by element of `outer` (elements.h)
+    kMap,        // where the elements of the field begin in those of `outer`; if that is the same
+                 // field, in documents
+  };
+  ColumnKey(FieldId of) : field(of) {}
+  ColumnKey(Kind of_kind, FieldId of, FieldId in) : kind(of_kind), field(of), outer(in) {}
+  static ColumnKey Elements(FieldId field, FieldId outer) {
+    return {Kind::kElements, field, outer};
+  }
+  static ColumnKey Map(FieldId field, FieldId outer) { return {Kind::kMap, field, outer}; }
+
+  Kind kind = Kind::kDocuments;
+  FieldId field;
+  FieldId outer = 0;
+  auto operator<=>(const ColumnKey&) const = default;
+};
 
 // Offsets are packed (packed_offsets.h); there is one more than the entries they delimit.
 enum class ColumnPart : uint8_t {
@@ -245,9 +269,16 @@ class ColumnsReader {
   // Null when the field has no column here. A damaged column is null too, and the file is then
   // marked corrupt.
   const ColumnReader* Find(FieldId field) const;
+  // Null when the elements of `outer` do not have the field, or elements are not known here.
+  const ElementColumn* Elements(FieldId field, FieldId outer) const;
+  // Where the elements of the field begin in those of `outer`, or if that is the same field, in
+  // documents. Null when that is not known.
+  const PackedOffsets* Map(FieldId field, FieldId outer) const;
   // The dates of a column; the first call reads them. REQUIRES: Find(field) is not null
   const ColumnDates& Dates(FieldId field) const;
   std::vector<FieldId> fields() const;
+  // What there is of elements, ascending.
+  std::vector<ColumnKey> element_keys() const;
   const std::shared_ptr<SegmentFile>& file() const { return file_; }
   // The points of the documents with a number in each of the fields. If the file has none they are
   // built by the first call, which takes about 0.3 s per million. docids: of the segment, by local
@@ -255,18 +286,24 @@ class ColumnsReader {
   const GeoIndex& Points(FieldId lat, FieldId lng, std::span<const uint32_t> docids) const;
   // The shapes of the documents, by ascending docid. The first call makes them with `build`.
   std::span<const StoredShape> Shapes(const std::function<std::vector<StoredShape>()>& build) const;
-  // The stored bytes of a column, for copying.
-  std::string_view Blob(FieldId field) const;
+  // The stored bytes of a column, for copying; empty if there is none.
+  std::string_view Blob(ColumnKey key) const;
 
  private:
   struct Entry {
-    FieldId field;
-    uint64_t offset, size;
-    mutable std::once_flag once;
-    mutable std::unique_ptr<ColumnReader> reader;
-    mutable std::unique_ptr<ColumnDates> dates;
+    explicit Entry(ColumnKey of) : key(of) {}
+    ColumnKey key;
+    uint64_t offset = 0, size = 0;
+    std::once_flag once;
+    std::unique_ptr<ColumnReader> reader;
+    std::unique_ptr<ColumnDates> dates;
+    std::unique_ptr<ElementColumn> elements;
+    std::unique_ptr<PackedOffsets> map;
   };
-  const Entry* FindEntry(FieldId field) const;
+  Entry* FindEntry(ColumnKey key) const;
+  // Opens an entry the first time: read(bytes) returns a Result, whose value goes to `to`.
+  template <typename T, typename Read>
+  const T* Opened(ColumnKey key, std::unique_ptr<T> Entry::*to, const Read& read) const;
   std::shared_ptr<SegmentFile> file_;
   std::vector<std::unique_ptr<Entry>> entries_;
   mutable std::once_flag points_once_, shapes_once_;
@@ -344,11 +381,6 @@ class ColumnWriter {
   uint64_t bytes_ = 0;
 };
 
-// The width of a code for this number of values.
-constexpr uint32_t CodeWidth(uint32_t values) {
-  return values < 0xff ? 1 : values < 0xffff ? 2 : 4;
-}
-
 // Writes the lists of documents of a column, value by value, and their unions.
 //
 // Memory: 8 bytes per value, the unions, and the lists of a group.
@@ -387,22 +419,75 @@ struct ColumnString {
 void WriteStrings(ColumnWriter& out, uint32_t count,
                   const std::function<ColumnString(uint32_t)>& at);
 
+// Where columns go, one after another.
+class ColumnSink {
+ public:
+  virtual ~ColumnSink() = default;
+  // What is appended until End belongs to this column.
+  virtual void Begin(ColumnKey key) = 0;
+  virtual void Append(std::string_view bytes) = 0;
+  virtual void End() = 0;
+};
+
+// An element, by its number among those of the field.
+struct ElementOf {
+  FieldId field;
+  uint32_t element;
+};
+
 // Collects the values of one field. Local docids ascend over the calls of each method.
+//
+// within: the elements that a value is in
 class FieldColumnBuilder {
  public:
-  void AddNumber(uint32_t local, double value) { numbers_.Add(local, value); }
-  void AddString(uint32_t local, std::string_view normalised, std::string_view original) {
+  using Within = std::span<const ElementOf>;
+
+  void AddNumber(uint32_t local, double value, Within within = {}) {
+    AddToElements(within, kNumber, static_cast<uint32_t>(numbers_.size()));
+    numbers_.Add(local, value);
+  }
+  void AddString(uint32_t local, std::string_view normalised, std::string_view original,
+                 Within within = {}) {
+    AddToElements(within, kString, static_cast<uint32_t>(strings_.size()));
     strings_.Add(local, InternString(normalised, original));
   }
-  void MarkExists(uint32_t local) { exists_.Add(local); }
-  void MarkNull(uint32_t local) { null_.Add(local); }
-  void MarkEmpty(uint32_t local) { empty_.Add(local); }
+  void MarkExists(uint32_t local, Within within = {}) {
+    AddToElements(within, kMark, ElementCode::kPresent);
+    exists_.Add(local);
+  }
+  void MarkNull(uint32_t local, Within within = {}) {
+    AddToElements(within, kMark, ElementCode::kNull);
+    null_.Add(local);
+  }
+  void MarkEmpty(uint32_t local, Within within = {}) {
+    AddToElements(within, kMark, ElementCode::kEmpty);
+    empty_.Add(local);
+  }
   uint64_t memory_bytes() const;
+  // The ordinals of what was added: of all numbers, then of all strings.
+  struct Ordinals {
+    std::vector<ValueOrdinal> of;
+    uint32_t values = 0;  // of the column
+  };
   // docids: of all documents of the segment, by local docid. out: nothing has been appended to it
-  // yet.
-  void Write(std::span<const uint32_t> docids, ColumnWriter& out) const;
+  // yet. ordinals: null if they are not needed
+  void Write(std::span<const uint32_t> docids, ColumnWriter& out,
+             Ordinals* ordinals = nullptr) const;
+  // The fields whose elements have some of what was added, ascending.
+  std::vector<FieldId> outers() const;
+  // elements: the number of those of `outer`
+  void WriteElements(FieldId outer, uint32_t elements, const Ordinals& ordinals,
+                     ColumnSink& out) const;
 
  private:
+  // What an element has: the index of a number or a string, or a mark, and which of these.
+  enum Tag : uint32_t { kNumber, kString, kMark, kTags };
+  struct ElementEntry {
+    uint32_t element, what;
+  };
+  void AddToElements(Within within, Tag tag, uint32_t what) {
+    for (const auto& [field, element] : within) elements_[field].Add({element, what * kTags + tag});
+  }
   struct StringValue {
     std::string normalised, original;
     bool varies = false;
@@ -435,22 +520,29 @@ class FieldColumnBuilder {
   std::vector<StringValue> table_;
   std::unordered_map<std::string, uint32_t, Hash, std::equal_to<>> ids_;
   LocalDocIdList exists_, null_, empty_;
+  std::map<FieldId, Chunks<ElementEntry>> elements_;  // by the field whose elements they are
   uint64_t string_bytes_ = 0;
 };
-
-class ColumnsWriter;
 
 // Collects the columns of a segment document by document.
 class ColumnBuilder {
  public:
   void BeginDocument(DocId docid) { docids_.push_back(docid); }
-  void AddNumber(FieldId field, double value) { Of(field).AddNumber(local(), value); }
+  void AddNumber(FieldId field, double value) { Of(field).AddNumber(local(), value, within_); }
   void AddString(FieldId field, std::string_view normalised, std::string_view original) {
-    Of(field).AddString(local(), normalised, original);
+    Of(field).AddString(local(), normalised, original, within_);
   }
-  void MarkExists(FieldId field) { Of(field).MarkExists(local()); }
-  void MarkNull(FieldId field) { Of(field).MarkNull(local()); }
-  void MarkEmpty(FieldId field) { Of(field).MarkEmpty(local()); }
+  void MarkExists(FieldId field) { Of(field).MarkExists(local(), within_); }
+  void MarkNull(FieldId field) { Of(field).MarkNull(local(), within_); }
+  void MarkEmpty(FieldId field) { Of(field).MarkEmpty(local(), within_); }
+  // Says that elements of the field are counted, even if none follows.
+  void ExpectElements(FieldId field) {
+    if (within_.size() < ElementColumn::kDepthMax) ElementsOf(field);
+  }
+  // What is added until EndElement is in a new element of the field as well. False: it is too far
+  // inside others; then nothing is begun.
+  bool BeginElement(FieldId field);
+  void EndElement() { within_.pop_back(); }
   // See ColumnsWriter::SetPointFields; used for the writer that Write makes.
   void SetPointFields(FieldId lat, FieldId lng) { point_fields_ = {lat, lng}; }
   uint64_t memory_bytes() const;
@@ -459,8 +551,9 @@ class ColumnBuilder {
   bool Has(FieldId field) const { return field < columns_.size() && columns_[field] != nullptr; }
   // Fields that have a column, ascending.
   std::vector<FieldId> fields() const;
-  // Writes the column of a field and frees it. REQUIRES: Has(field)
-  void Take(FieldId field, ColumnWriter& out);
+  // Writes the column of a field, with those of its elements, and frees it. REQUIRES: Has(field)
+  void Take(FieldId field, ColumnSink& out);
+  void WriteMaps(ColumnSink& out) const;
   // Writes all columns.
   // Io, Full: a temporary file could not be written.
   Status Write(SegmentFileWriter& file);
@@ -468,36 +561,44 @@ class ColumnBuilder {
  private:
   uint32_t local() const { return static_cast<uint32_t>(docids_.size() - 1); }
   FieldColumnBuilder& Of(FieldId field);
+  struct ElementsOfField {
+    uint32_t count = 0;
+    bool incomplete = false;  // some were too far inside others
+    // By the same field, the document of each element; by others, the element of these around it.
+    std::map<FieldId, Chunks<uint32_t>> in{};
+  };
+  ElementsOfField& ElementsOf(FieldId field);
+
   std::vector<DocId> docids_;
   std::vector<std::unique_ptr<FieldColumnBuilder>> columns_;  // by field, null where none
+  std::vector<std::unique_ptr<ElementsOfField>> elements_;    // the same
+  std::vector<ElementOf> within_;                             // the current ones, outermost first
   std::optional<std::pair<FieldId, FieldId>> point_fields_;
 };
 
-// Writes columns one after another, by ascending field.
-class ColumnsWriter {
+// Writes columns one after another: by ascending field, each with those of its elements; then maps.
+class ColumnsWriter : public ColumnSink {
  public:
   explicit ColumnsWriter(SegmentFileWriter& file);
   // Sets the columns of latitude and longitude. If both are written, the points of the documents
   // are written after them, so that geo filters need not build them. Call it before the first Add.
   void SetPointFields(FieldId lat, FieldId lng) { point_fields_ = {lat, lng}; }
-  // Begins a column: what is written to the result until End belongs to it. The result borrows this
-  // writer.
-  ColumnWriter Begin(FieldId field);
-  void End();
+  void Begin(ColumnKey key) override;
+  void Append(std::string_view bytes) override;
+  void End() override;
   // Adds an existing column.
-  void Copy(FieldId field, std::string_view blob);
+  void Copy(ColumnKey key, std::string_view blob);
+  uint64_t bytes() const { return offset_; }
   // Io, Full: a temporary file could not be written.
   Status Finish();
 
  private:
-  void Append(std::string_view bytes);
-
   std::optional<std::pair<FieldId, FieldId>> point_fields_;
   Spool lat_, lng_;  // their columns
   SegmentFileWriter& file_;
-  std::string directory_;
+  std::string directory_, element_directory_;
   uint64_t offset_ = 0;
-  FieldId field_ = 0;  // of the current column, which begins at begin_
+  ColumnKey key_{0};  // of the current column, which begins at begin_
   uint64_t begin_ = 0;
 };
 

@@ -53,6 +53,7 @@ enum class VectorPart : uint8_t {
 // columns: one directory; see columns.h
 inline constexpr SectionId kColumnDirectory = 20;
 inline constexpr SectionId kColumnData = 21;
-inline constexpr SectionId kGeoPoints = 22;  // optional; see geo_index.h
+inline constexpr SectionId kGeoPoints = 22;         // optional; see geo_index.h
+inline constexpr SectionId kElementDirectory = 23;  // optional; columns and maps of elements
 
 }  // namespace gannet::segment

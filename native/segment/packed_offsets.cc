@@ -57,6 +57,13 @@ Result<PackedOffsets> PackedOffsets::Open(std::string_view bytes) {
   return offsets;
 }
 
+Result<PackedOffsets> PackedOffsets::OpenAscending(std::string_view bytes) {
+  GANNET_ASSIGN_OR_RETURN(const PackedOffsets offsets, Open(bytes));
+  if (offsets.empty() || !offsets.IsAscending())
+    return Status::Corruption("packed offsets are damaged");
+  return offsets;
+}
+
 bool PackedOffsets::IsAscending() const {
   uint64_t last = 0;
   for (size_t i = 0; i < size_; ++i) {

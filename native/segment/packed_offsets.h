@@ -31,6 +31,8 @@ class PackedOffsets {
   // Corruption: the size does not fit the number of offsets. Does not check that they ascend: see
   // IsAscending.
   static Result<PackedOffsets> Open(std::string_view bytes);
+  // Checks that as well, and that there are some.
+  static Result<PackedOffsets> OpenAscending(std::string_view bytes);
 
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
+#include <utility>
 
 #include "base/bytes.h"
 #include "base/json_reader.h"
@@ -542,6 +544,86 @@ class ColumnCheck {
   uint64_t postings_sum_ = 0;
 };
 
+// Checks the elements of a field: that their maps fit, and that no element has a value which its
+// document does not have.
+class ElementCheck {
+ public:
+  explicit ElementCheck(const ColumnsReader& columns, size_t documents)
+      : columns_(columns), documents_(documents) {}
+
+  Status Run(ColumnKey key) const {
+    const PackedOffsets* const outer = columns_.Map(key.outer, key.outer);
+    if (outer == nullptr) return Wrong("elements whose documents are not known");
+    return key.kind == ColumnKey::Kind::kMap ? CheckMap(key, *outer) : CheckColumn(key, *outer);
+  }
+
+ private:
+  Status CheckMap(ColumnKey key, const PackedOffsets& outer) const {
+    const PackedOffsets *const map = columns_.Map(key.field, key.outer), *const own = columns_.Map(
+                                                                             key.field, key.field);
+    if (map == nullptr || own == nullptr) return Wrong("elements whose documents are not known");
+    const uint64_t parents = key.field == key.outer ? documents_ : outer.back();
+    return map->size() == parents + 1 && map->front() == 0 && map->back() == own->back()
+               ? Status::Ok()
+               : Wrong("elements and what they are in differ in number");
+  }
+
+  Status CheckColumn(ColumnKey key, const PackedOffsets& outer) const {
+    const ElementColumn* const elements = columns_.Elements(key.field, key.outer);
+    const ColumnReader* const column = columns_.Find(key.field);
+    if (elements == nullptr || column == nullptr || outer.size() != documents_ + 1)
+      return Wrong("the values of elements do not fit");
+    bool known = true;
+    std::vector<ValueOrdinal> values;
+    for (uint32_t local = 0; local < documents_; ++local) {
+      values.clear();
+      column->ForEachValue(local, [&](ValueOrdinal value) { values.push_back(value); });
+      const auto [begin, end] = outer.RangeOf(local);
+      elements->ForEach(begin, end, [&](uint32_t, uint32_t code) {
+        known &= code < ElementCode::kFirst ||
+                 std::binary_search(values.begin(), values.end(), code - ElementCode::kFirst);
+      });
+    }
+    return known ? Status::Ok() : Wrong("an element has a value that its document does not have");
+  }
+
+  const ColumnsReader& columns_;
+  const size_t documents_;
+};
+
+// Checks that the columns of a file follow each other, in order.
+Status CheckColumnOffsets(File& file, size_t field_count) {
+  std::vector<std::pair<uint64_t, uint64_t>> columns;  // offset, size
+  const auto read = [&](std::string_view bytes, bool of_elements) {
+    ByteReader directory(bytes);
+    std::optional<ColumnKey> last;
+    bool fits = true;
+    while (!directory.done() && fits) {
+      const auto kind = of_elements ? directory.Fixed<uint8_t>() : uint8_t{0};
+      const auto field = directory.Fixed<FieldId>();
+      const auto outer = of_elements ? directory.Fixed<FieldId>() : FieldId{0};
+      const ColumnKey key(static_cast<ColumnKey::Kind>(kind), field, outer);
+      const auto offset = directory.Fixed<uint64_t>(), size = directory.Fixed<uint64_t>();
+      fits = directory.ok() && (kind != 0) == of_elements && kind <= 2 && field < field_count &&
+             outer < field_count && (!last || *last < key);
+      columns.emplace_back(offset, size);
+      last = key;
+    }
+    return fits;
+  };
+  const bool fits = read(file.Bytes(kColumnDirectory), false) &&
+                    (!(*file)->Has(kElementDirectory) || read(file.Bytes(kElementDirectory), true));
+  if (!fits) return Wrong("columns out of order or unknown");
+  std::sort(columns.begin(), columns.end());
+  uint64_t expected = 0;
+  for (const auto& [offset, size] : columns) {
+    if (offset != expected) return Wrong("columns not behind each other");
+    expected += (size + 7) / 8 * 8;
+  }
+  return expected == (*file)->SectionSize(kColumnData) ? Status::Ok()
+                                                       : Wrong("columns do not fill their section");
+}
+
 Status CheckPoints(const GeoIndex& points, const ColumnReader& lats, const ColumnReader& lngs,
                    std::span<const DocId> docids) {
   std::map<DocId, uint32_t> locals;  // of the documents with a point
@@ -856,6 +938,7 @@ std::string SectionName(SectionId id) {
     case kColumnDirectory: return "column directory";
     case kColumnData: return "column data";
     case kGeoPoints: return "points";
+    case kElementDirectory: return "element directory";
     case kVectorDirectory: return "vector directory";
     case kGraphDirectory: return "graph directory";
     default:
@@ -873,26 +956,10 @@ std::vector<Fault> VerifyColumns(const std::string& path, std::span<const DocId>
   std::vector<Fault> faults;
   File file(path, faults);
   if (!file.open() || !file.Need({kColumnDirectory, kColumnData}) || docids.empty() ||
-      !file.Valid({kColumnDirectory, kColumnData})) {
+      !file.Valid({kColumnDirectory, kColumnData, kElementDirectory})) {
     return faults;
   }
-  ByteReader directory(file.Bytes(kColumnDirectory));
-  uint64_t expected = 0;
-  int64_t last = -1;
-  Status status;
-  while (!directory.done() && status.ok()) {
-    const int64_t field = directory.Fixed<FieldId>();
-    const auto offset = directory.Fixed<uint64_t>(), size = directory.Fixed<uint64_t>();
-    if (!directory.ok() || field <= last || offset != expected ||
-        static_cast<size_t>(field) >= context.field_count) {
-      status = Wrong("columns out of order, unknown or not behind each other");
-    }
-    expected += size;
-    last = field;
-  }
-  if (status.ok() && expected != (*file)->SectionSize(kColumnData))
-    status = Wrong("columns do not fill their section");
-  if (!file.Check(kColumnDirectory, status)) return faults;
+  if (!file.Check(kColumnDirectory, CheckColumnOffsets(file, context.field_count))) return faults;
   const auto columns = ColumnsReader::Open(*file);
   if (!file.Check(kColumnDirectory, columns.ok() ? Status::Ok() : columns.status())) return faults;
   const DocSet documents = DocSet::FromSorted(docids);
@@ -902,6 +969,14 @@ std::vector<Fault> VerifyColumns(const std::string& path, std::span<const DocId>
                                              : ColumnCheck(*column, docids, documents).Run();
     if (!checked.ok()) {
       file.Check(kColumnData, Wrong("field " + std::to_string(field) + ": " + checked.message()));
+      return faults;
+    }
+  }
+  const ElementCheck elements(**columns, docids.size());
+  for (const ColumnKey key : (*columns)->element_keys()) {
+    if (const Status checked = elements.Run(key); !checked.ok()) {
+      file.Check(kElementDirectory,
+                 Wrong("field " + std::to_string(key.field) + ": " + checked.message()));
       return faults;
     }
   }

@@ -29,15 +29,21 @@ struct ColumnPlan {
   ColumnPlan(const std::vector<index::FieldTraits>& before,
              const std::vector<index::FieldTraits>& after)
       : made(after.size()), kept(after.size()) {
+    // Elements are numbered for all fields together, and name the values of their columns.
+    bool other_elements = false;
+    for (size_t i = 0; i < after.size(); ++i)
+      other_elements |= after[i].elements != before[i].elements;
     for (size_t i = 0; i < after.size(); ++i) {
-      kept[i] = after[i].faceted && before[i].faceted;
-      made[i] = after[i].faceted && !before[i].faceted;
+      const bool again = other_elements && (after[i].elements || before[i].elements);
+      kept[i] = after[i].faceted && before[i].faceted && !again;
+      made[i] = after[i].faceted && !kept[i];
       any_made |= made[i];
       any_removed |= !after[i].faceted && before[i].faceted;
     }
+    elements_kept = !other_elements;
   }
   std::vector<bool> made, kept;
-  bool any_made = false, any_removed = false;
+  bool any_made = false, any_removed = false, elements_kept = true;
 };
 
 Status WriteColumns(const ColumnPlan& plan, const index::SegmentView& segment,
@@ -45,15 +51,23 @@ Status WriteColumns(const ColumnPlan& plan, const index::SegmentView& segment,
                     const Progress& progress) {
   segment::ColumnsWriter writer(file);
   const auto pause = [&](uint64_t) { return progress.Health(); };
+  using Kind = segment::ColumnKey::Kind;
+  const auto elements =
+      plan.elements_kept ? segment.columns->element_keys() : std::vector<segment::ColumnKey>();
+  auto next = elements.begin();
   for (size_t i = 0; i < plan.made.size(); ++i) {
     const auto field = static_cast<FieldId>(i);
     if (plan.kept[i]) {
       const std::string_view blob = segment.columns->Blob(field);
       if (!blob.empty()) writer.Copy(field, blob);
     } else if (plan.made[i]) {
-      GANNET_RETURN_IF_ERROR(columns.Write(field, writer, pause).status());
+      GANNET_RETURN_IF_ERROR(columns.Write(field, writer, pause));
     }
+    for (; next != elements.end() && next->kind == Kind::kElements && next->field == field; ++next)
+      writer.Copy(*next, segment.columns->Blob(*next));
   }
+  if (!plan.elements_kept) GANNET_RETURN_IF_ERROR(columns.WriteMaps(writer, pause));
+  for (; next != elements.end(); ++next) writer.Copy(*next, segment.columns->Blob(*next));
   GANNET_RETURN_IF_ERROR(writer.Finish());
   return file.Finish();
 }

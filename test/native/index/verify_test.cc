@@ -24,7 +24,9 @@ using indexing::SettingsStep;
 using indexing::TestFolder;
 
 constexpr const char* kSettings =
-    R"({"filterableAttributes":["color","price","_geo"],"sortableAttributes":["price","_geo"],
+    R"({"filterableAttributes":["color","price","_geo",
+          {"attributePatterns":["items"],"features":{"filter":{"elements":true}}}],
+        "sortableAttributes":["price","_geo"],
         "substringAttributes":["title"],
         "embedders":{"e":{"dimensions":64}},"embedderStates":{"e":{"computes":false}}})";
 
@@ -86,7 +88,8 @@ class VerifyTest : public ::testing::Test {
       out += (i > first ? "," : "") + std::string("{\"id\":") + std::to_string(i) +
              ",\"title\":\"word" + number(3000) + " word" + number(100) + " again word" +
              number(10) + "\",\"color\":[\"c" + number(300) + "\",\"C" + number(300) +
-             "\"],\"price\":" + number(500) + ",\"_geo\":{\"lat\":" + number(80) +
+             "\"],\"items\":[{\"n\":" + number(9) + "},{\"in\":[{\"n\":" + number(99) +
+             "}]}],\"price\":" + number(500) + ",\"_geo\":{\"lat\":" + number(80) +
              ",\"lng\":" + number(170) + "},\"_vectors\":{\"e\":[1," + number(9) + ",-" +
              number(9) + ".5" + zeros + "]}}";
     }
@@ -192,7 +195,7 @@ TEST_F(VerifyTest, NamesTheSectionWhoseBytesHaveChanged) {
   const std::string path = SegmentPath();
   std::vector<segment::SectionId> ids = (*segment::SegmentFile::Open(path))->sections();
   const auto snapshot = index_->snapshot();
-  EXPECT_EQ(ids.size(), 29u) << "all sections that a segment may have";
+  EXPECT_EQ(ids.size(), 30u) << "all sections that a segment may have";
   index_.reset();
   const std::string whole = ReadFile(path);
   for (const segment::SectionId id : ids) {
@@ -253,6 +256,7 @@ TEST_F(VerifyTest, FindsInvalidContentWithValidChecksums) {
       {segment::kTripleOffsets, 8},
       {segment::kTripleData, 8},
       {segment::kColumnDirectory, 5},
+      {segment::kElementDirectory, 5},
       {segment::kColumnData, 2},
       {segment::kGeoPoints, 2},
       {segment::kVectorDirectory, 3},

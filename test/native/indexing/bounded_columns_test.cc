@@ -16,30 +16,41 @@
 namespace gannet::indexing {
 namespace {
 
-constexpr FieldId kField = 3, kOther = 5, kFieldEnd = 8;
+constexpr FieldId kOuter = 1, kField = 3, kOther = 5, kFieldEnd = 8;
 
 // A file with the columns of the documents: the field, and in every thousandth document another
-// one.
+// one. What the field has is also in elements: of none, one or several in each document.
 std::string FileOf(const std::vector<ColumnDocument>& documents, const std::string& folder,
                    uint64_t memory_bytes) {
   BoundedColumns columns(folder, memory_bytes);
   for (const ColumnDocument& document : documents) {
     segment::ColumnBuilder& values = columns.BeginDocument(document.docid);
+    values.ExpectElements(kOuter);
+    const bool elements = document.docid % 3 > 0 && values.BeginElement(kOuter);
     if (document.exists) values.MarkExists(kField);
     if (document.null) values.MarkNull(kField);
     if (document.empty) values.MarkEmpty(kField);
-    for (const double number : document.numbers) values.AddNumber(kField, number);
+    for (const double number : document.numbers) {
+      values.AddNumber(kField, number);
+      if (elements && document.docid % 3 == 2) {
+        values.EndElement();
+        EXPECT_TRUE(values.BeginElement(kOuter));
+      }
+    }
     for (const SpelledString& string : document.strings)
       values.AddString(kField, string.normalised, string.spelling);
+    if (elements) values.EndElement();
     if (document.docid % 1'000 == 0) values.MarkExists(kOther);
   }
   const std::string path = folder + "/columns";
   auto file = segment::SegmentFileWriter::Create(path);
   EXPECT_TRUE(file.ok());
   segment::ColumnsWriter writer(**file);
+  const auto pause = [](uint64_t) { return Status::Ok(); };
   for (FieldId field = 0; field < kFieldEnd; ++field) {
-    EXPECT_TRUE(columns.Write(field, writer, [](uint64_t) { return Status::Ok(); }).ok());
+    EXPECT_TRUE(columns.Write(field, writer, pause).ok());
   }
+  EXPECT_TRUE(columns.WriteMaps(writer, pause).ok());
   EXPECT_TRUE(writer.Finish().ok());
   EXPECT_TRUE((*file)->Finish().ok());
   std::ostringstream bytes;
