@@ -246,6 +246,7 @@ void WantCandidatesOnly(SearchRequest& request, bool exhaustive) {
   request.page = exhaustive ? PageMembers::Numbered(0, 0) : PageMembers();
   request.sort.clear();
   request.facets.clear();
+  request.automatic_facets = false;
   if (request.hybrid && !request.hybrid->min_score) {
     // Vectors find every document.
     request.hybrid.reset();
@@ -368,7 +369,7 @@ Result<SearchResponse> ExecuteSearch(index::Index& index, std::string_view reque
     GANNET_ASSIGN_OR_RETURN(request.page, PageMembers::FromJson(object));
   }
   request.needs_candidates =
-      !request.facets.empty() && (!request.group || request.group->facets_per_group);
+      request.has_facets() && (!request.group || request.group->facets_per_group);
   const auto finish = request.group ? RespondWithGroups : RespondWithPage;
   request.cancelled = caller.cancelled;
   GANNET_ASSIGN_OR_RETURN(std::vector<PinnedDocument> pins, FindPins(index, request.pins));

@@ -27,7 +27,7 @@ Result<SearchResponse> WriteGroupsResponse(SearchRun run, const json::Value& req
   Groups groups(federation, *wanted.group, wanted.response_bytes_max);
   std::string texts, facets;
   GANNET_RETURN_IF_ERROR(groups.Append(best, texts));
-  if (!wanted.facets.empty()) {
+  if (wanted.has_facets()) {
     std::unique_ptr<Groups::Found> all;
     if (!wanted.group->facets_per_group) {
       GANNET_ASSIGN_OR_RETURN(all, groups.Candidates());

@@ -92,6 +92,12 @@ struct Parameter {
 #define READ(member, expression) \
   [](const json::Value& value, SearchRequest& request) { request.member = expression; }
 
+// A list, or `auto`.
+void ReadFacets(const json::Value& value, SearchRequest& request) {
+  request.facets = StringsOr(value);
+  request.automatic_facets = value.is_string();
+}
+
 constexpr Parameter kParameters[] = {
     {"q", READ(q, value.string())},
     {"segmentation", READ(word_starts, ParseWordStarts(value))},
@@ -101,7 +107,8 @@ constexpr Parameter kParameters[] = {
     {"sort", READ(sort, StringsOr(value))},
     {"distinct", READ(distinct, value.string())},
     {"diversity", READ(diversity, ParseDiversity(value))},
-    {"facets", READ(facets, StringsOr(value))},
+    {"facets", ReadFacets},
+    {"facetStats", READ(measures, ParseMeasures(value))},
     {"attributesToRetrieve", READ(attributes_to_retrieve, value.Strings())},
     {"attributesToSearchOn", READ(attributes_to_search_on, value.Strings())},
     {"attributesToHighlight", READ(format.highlight, value.Strings())},
@@ -202,6 +209,10 @@ Result<SearchRequest> SearchRequest::FromJson(const json::Value& object) {
         std::find_if(std::begin(kParameters), std::end(kParameters),
                      [&name = name](const Parameter& known) { return known.name == name; });
     if (parameter != std::end(kParameters)) parameter->read(value, request);
+  }
+  for (const auto& [name, measure] : request.measures) {
+    if (std::find(request.facets.begin(), request.facets.end(), name) == request.facets.end())
+      request.facets.push_back(name);
   }
   if (object["groupBy"].is_object())
     GANNET_RETURN_IF_ERROR(ReadGroupBy(object["groupBy"], request));

@@ -19,6 +19,7 @@
 #include "bitmap/docset.h"
 #include "index/snapshot.h"
 #include "search/query/query.h"
+#include "search/results/facet_measures.h"
 #include "search/results/highlighter.h"
 #include "text/locale.h"
 
@@ -114,6 +115,8 @@ struct SearchRequest {
   std::vector<std::string> sort;
   std::optional<std::string> distinct;
   std::vector<std::string> facets;
+  bool automatic_facets = false;  // `auto`: those that divide the hits, in addition
+  MeasuresByName measures;        // of facets
   std::optional<GroupBy> group;
   std::optional<Diversity> diversity;
   std::optional<std::vector<std::string>> attributes_to_retrieve, attributes_to_search_on;
@@ -162,6 +165,7 @@ struct SearchRequest {
     if (!hybrid) return SearchKind::kWords;
     return hybrid->ratio == 1 ? SearchKind::kSemantic : SearchKind::kHybrid;
   }
+  bool has_facets() const { return automatic_facets || !facets.empty(); }
   MatchingStrategy StrategyOf(const index::Settings& settings) const;
   // Scores of `natural` and similarities have no common scale, so they are fused by rank unless the
   // request names another fusion. REQUIRES: the request has `hybrid`.

@@ -84,13 +84,14 @@ Status AppendHits(const SearchRun& run, const std::vector<PageHit>& hits, Page& 
 
 Status AppendFacetsOf(const SearchRun& run, std::string& out) {
   const SearchRequest& request = run.request();
-  if (request.facets.empty()) return Status::Ok();
+  if (!request.has_facets()) return Status::Ok();
   InStage stage("facets");
   out += ',';
   DocSet counted = run.candidates();
   if (request.pinned) counted = counted | *request.pinned;
   stage.Count("documents", counted.size());
-  return AppendFacets(run.snapshot(), request.facets, counted, out);
+  return AppendFacets(run.snapshot(), request.facets, counted, out,
+                      {.measures = request.measures, .automatic = request.automatic_facets});
 }
 
 Result<SearchResponse> WriteSearchResponse(const SearchRun& run, const std::vector<PageHit>& hits,

@@ -220,6 +220,7 @@ const PLAIN = [
   'invalid_search_distinct',
   'invalid_search_embedder',
   'invalid_search_diversity',
+  'invalid_search_facet_stats',
   'invalid_search_facets',
   'invalid_search_facets_per',
   'invalid_search_filter',

@@ -18,7 +18,8 @@ export type FormatName =
   | 'moment'
   | 'rule-uid'
   | 'header-name'
-  | 'header-value';
+  | 'header-value'
+  | 'auto';
 
 export const INDEX_UID_RULE =
   'an index uid has 1 to 400 bytes, each an ASCII letter, a digit, a hyphen (-) or an underscore (_)';
@@ -207,6 +208,7 @@ export const FORMATS: Readonly<Record<FormatName, (text: string) => string | nul
   'rule-uid': () => null,
   'header-name': () => null,
   'header-value': () => null,
+  auto: (text) => (text === 'auto' ? null : 'the only text here is `auto`'),
 };
 
 /** The form as published: a regular expression, or a format known to JSON Schema. */
@@ -245,6 +247,7 @@ export const PUBLISHED_FORMS: Readonly<Record<FormatName, PublishedForm>> = {
   'rule-uid': { pattern: '^[A-Za-z0-9_-]{1,512}$' },
   'header-name': { pattern: HEADER_NAME.source },
   'header-value': { pattern: HEADER_VALUE.source },
+  auto: { pattern: '^auto$' },
 };
 
 function csvDelimiterFault(text: string): string | null {

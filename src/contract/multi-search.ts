@@ -39,6 +39,13 @@ export function multiSearchFault(
             network,
           );
     if (fault !== null) return fault;
+    const isElsewhere = query.useNetwork === true || isGiven(query.federationOptions?.remote);
+    if (isElsewhere && isGiven(federation?.facetStats)) {
+      return notOfSeveral('facetStats').locatedAt({ path: 'federation' });
+    }
+    if (isElsewhere && Object.values(federation?.facetsByIndex ?? {}).includes('auto')) {
+      return notOfSeveral('facets').locatedAt({ path: 'federation' });
+    }
     const gate = searchGate(query, features);
     if (gate !== null) return gate.locatedAt({ query: i });
   }
@@ -77,6 +84,12 @@ function federatedFault(
     return refuse(
       'invalid_multi_search_query_facets',
       `\`facets\` is not available in a query of a federated search; use \`federation.facetsByIndex.${query.indexUid}: ${JSON.stringify(query.facets)}\`.`,
+    );
+  }
+  if (isGiven(query.facetStats)) {
+    return refuse(
+      'invalid_search_facet_stats',
+      '`facetStats` is not available in a query of a federated search; use `federation.facetStats`.',
     );
   }
   if (isGiven(query.groupBy)) {
@@ -157,13 +170,32 @@ function remoteFault(
 /** What an interleaved search does not take: its list is not that of one index. */
 export function interleaveFault(request: IndexSearchRequest): ApiError | null {
   if (!isGiven(request.interleave)) return null;
-  const names = ['diversity', 'groupBy', 'personalize', 'rerank', 'useNetwork'] as const;
+  const names = [
+    'diversity',
+    'facetStats',
+    'groupBy',
+    'personalize',
+    'rerank',
+    'useNetwork',
+  ] as const;
   const given = names.find((name) => isGiven(request[name]) && request[name] !== false);
   if (given === undefined) return null;
   return new ApiError(
     'invalid_search_interleave',
     `\`interleave\` cannot be combined with \`${given}\`.`,
   );
+}
+
+/** Hits and numbers of several servers are not merged for these. */
+const NOT_OF_SEVERAL = {
+  diversity: ['`diversity`', 'invalid_search_diversity'],
+  facetStats: ['`facetStats`', 'invalid_search_facet_stats'],
+  facets: ['`auto` of facets', 'invalid_search_facets'],
+} as const;
+
+function notOfSeveral(name: keyof typeof NOT_OF_SEVERAL): ApiError {
+  const [words, code] = NOT_OF_SEVERAL[name];
+  return new ApiError(code, `${words} is not available in a search of several servers.`);
 }
 
 /** Checks parameters of a single search that need a feature. */
@@ -173,8 +205,10 @@ export function searchGate(
     personalize,
     rerank,
     diversity,
+    facetStats,
+    facets,
   }: Pick<SearchRequest, 'useNetwork'> &
-    Partial<Pick<SearchRequest, 'personalize' | 'rerank' | 'diversity'>>,
+    Partial<Pick<SearchRequest, 'personalize' | 'rerank' | 'diversity' | 'facetStats' | 'facets'>>,
   features: FeatureSet,
 ): ApiError | null {
   if (useNetwork === true && !features.network) {
@@ -186,16 +220,15 @@ export function searchGate(
       '`rerank` cannot be combined with `useNetwork`: each server has rerankers of its own.',
     );
   }
-  if (isGiven(diversity) && (useNetwork === true || isGiven(rerank))) {
-    const reason =
-      useNetwork === true
-        ? '`useNetwork`: the pages of a network are merged from those of its servers'
-        : '`rerank`, which puts hits into another order';
+  if (isGiven(diversity) && isGiven(rerank)) {
     return new ApiError(
       'invalid_search_diversity',
-      `\`diversity\` cannot be combined with ${reason}.`,
+      '`diversity` cannot be combined with `rerank`, which puts hits into another order.',
     );
   }
+  if (useNetwork === true && isGiven(diversity)) return notOfSeveral('diversity');
+  if (useNetwork === true && isGiven(facetStats)) return notOfSeveral('facetStats');
+  if (useNetwork === true && facets === 'auto') return notOfSeveral('facets');
   if (isGiven(personalize)) {
     return new ApiError(
       'feature_not_enabled',

@@ -50,7 +50,16 @@ function pageOf<T>(results: Declared<T>) {
 const QUERY_VECTOR = list(NUMBER);
 /** By index of the query. */
 const QUERY_VECTORS = map(QUERY_VECTOR);
-const FACET_STATS = map(object({ min: NUMBER, max: NUMBER }));
+const FACET_STATS = map(
+  object({
+    min: NUMBER,
+    max: NUMBER,
+    ...optionals({
+      percentiles: map(NUMBER),
+      histogram: list(object({ from: NUMBER, to: NUMBER, count: COUNT })),
+    }),
+  }),
+);
 const FACET_DISTRIBUTION = map(map(COUNT));
 /** `_federation` of a hit. */
 const FEDERATION_OF_HIT = object({

@@ -45,6 +45,11 @@ export type Filter = unknown;
 
 const RERANKED_MAX = 200;
 
+/** What `facetStats` measures of numbers. */
+const MEASURED_FACETS_MAX = 20;
+const PERCENTILES_MAX = 20;
+const BUCKETS_MAX = 100;
+
 /** Each group of a page is a search of its own. */
 const GROUPS_MAX = 100;
 const GROUP_HITS_MAX = 100;
@@ -69,6 +74,19 @@ const MOST_FREQUENT_MAX = 1000;
 
 function stringList(code: ErrorCode, items = string()): Declared<string[] | null> {
   return nullable(list(items, { maxItems: ATTRIBUTE_NAMES_MAX, default: null, 'x-code': code }));
+}
+
+/** A list of facets, or `auto`. */
+function facetList(options: { 'x-code'?: ErrorCode }): Declared<string[] | 'auto' | null> {
+  return declared({
+    type: ['array', 'string', 'null'],
+    items: string(),
+    maxItems: ATTRIBUTE_NAMES_MAX,
+    format: 'auto',
+    default: null,
+    description: '`auto`: attributes whose values divide the hits.',
+    ...options,
+  });
 }
 
 function count(code: ErrorCode, initial: number): Declared<number> {
@@ -195,6 +213,37 @@ const DIVERSITY = nullable(
   ),
 );
 
+const FACET_STATS_CODE = 'invalid_search_facet_stats';
+
+/** See docs/behaviour/facets.md. */
+const FACET_STATS = nullable(
+  map(
+    object(
+      optionals({
+        percentiles: nullable(
+          list(number({ minimum: 0, maximum: 100 }), {
+            maxItems: PERCENTILES_MAX,
+            ...coded(FACET_STATS_CODE),
+          }),
+        ),
+        histogram: nullable(
+          object(
+            { buckets: integer({ minimum: 1, maximum: BUCKETS_MAX, 'x-code': FACET_STATS_CODE }) },
+            coded(FACET_STATS_CODE),
+          ),
+        ),
+      }),
+      coded(FACET_STATS_CODE),
+    ),
+    {
+      maxProperties: MEASURED_FACETS_MAX,
+      default: null,
+      description: 'Percentiles and a histogram of the numbers of facets, by attribute.',
+      'x-code': FACET_STATS_CODE,
+    },
+  ),
+);
+
 /** In the order in which a message lists them. */
 const SEARCH_PROPERTIES = {
   q: nullable(string({ default: '', 'x-code': 'invalid_search_q' })),
@@ -224,7 +273,8 @@ const SEARCH_PROPERTIES = {
   },
   distinct: nullable(attribute('invalid_search_distinct'), { default: null }),
   diversity: DIVERSITY,
-  facets: stringList('invalid_search_facets'),
+  facets: facetList({ 'x-code': 'invalid_search_facets' }),
+  facetStats: FACET_STATS,
   highlightPreTag: string({ default: '<em>', 'x-code': 'invalid_search_highlight_pre_tag' }),
   highlightPostTag: string({ default: '</em>', 'x-code': 'invalid_search_highlight_post_tag' }),
   cropMarker: string({ default: '…', 'x-code': 'invalid_search_crop_marker' }),
@@ -417,6 +467,11 @@ const REPLACED = {
     diversityAttribute: attribute(DIVERSITY_CODE),
     diversityMax: DIVERSITY_MAX,
   },
+  facets: {
+    facets: asParameter(stringList('invalid_search_facets')),
+    autoFacets: flag('invalid_search_facets'),
+  },
+  facetStats: {},
   personalize: { personalizeUserContext: USER_CONTEXT },
   rerank: {},
 };
@@ -435,6 +490,7 @@ function searchParameters() {
     Replaced['filter'] &
     Replaced['sort'] &
     Replaced['diversity'] &
+    Replaced['facets'] &
     Replaced['personalize'];
 }
 
@@ -498,7 +554,7 @@ const FEDERATION = nullable(
         offset: SEARCH_PROPERTIES.offset,
         page: countOrNone('invalid_search_page'),
         hitsPerPage: countOrNone('invalid_search_hits_per_page'),
-        facetsByIndex: map(nullable(list(string(), { maxItems: ATTRIBUTE_NAMES_MAX })), {
+        facetsByIndex: map(facetList({}), {
           propertyNames: string({ format: 'index-uid' }),
           maxProperties: FACETED_INDEXES_MAX,
           'x-code': 'invalid_multi_search_facets_by_index',
@@ -513,6 +569,7 @@ const FEDERATION = nullable(
             coded('invalid_multi_search_merge_facets'),
           ),
         ),
+        facetStats: FACET_STATS,
         distinct: SEARCH_PROPERTIES.distinct,
         showPerformanceDetails: nullable(flag('invalid_search_show_performance_details')),
         personalize: PERSONALIZE,

@@ -1,39 +1,11 @@
-/** Buckets of numbers for a histogram. Pure functions. */
-import type { Range } from './search-request.ts';
+/** What histograms and charts compute. Pure functions. */
 
 export const BUCKETS = 16;
 
-/** Equal parts from `min` to `max`. Both ends of a part belong to it, and no value to two parts. */
-export function bucketsOf(min: number, max: number): Range[] {
+/** The number of bars for numbers from `min` to `max`: at most one for each whole number. */
+export function barsOf({ min, max }: { readonly min: number; readonly max: number }): number {
   const integers = Number.isInteger(min) && Number.isInteger(max);
-  const number = integers ? Math.min(BUCKETS, max - min + 1) : BUCKETS;
-  const edge = (position: number): number => {
-    const value = min + ((max - min + (integers ? 1 : 0)) * position) / number;
-    return integers ? Math.ceil(value) : value;
-  };
-  return Array.from({ length: number }, (_, position) => ({
-    min: edge(position),
-    max: position === number - 1 ? max : below(edge(position + 1), integers),
-  }));
-}
-
-/** The greatest value before an edge. */
-function below(edge: number, integers: boolean): number {
-  return integers ? edge - 1 : edge - Math.abs(edge || 1) * Number.EPSILON;
-}
-
-/** The number of values, each counted as often as it occurs, in each bucket. */
-export function filled(
-  buckets: readonly Range[],
-  counts: Readonly<Record<string, number>>,
-): number[] {
-  const sums = buckets.map(() => 0);
-  for (const [text, count] of Object.entries(counts)) {
-    const value = Number(text);
-    const at = buckets.findLastIndex(({ min }) => value >= min!);
-    if (at >= 0) sums[at]! += count;
-  }
-  return sums;
+  return integers ? Math.min(BUCKETS, max - min + 1) : BUCKETS;
 }
 
 /** Whether the numbers of a field are moments, by its name and their size. */

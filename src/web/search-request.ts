@@ -43,9 +43,22 @@ const RATIO_AT_FIRST = 0.5;
 /** Hits of one value of a facet on a page. */
 export const DIVERSE_HITS = 2;
 
+/** Numbers of a facet. */
+export interface Stats {
+  readonly min: number;
+  readonly max: number;
+  readonly histogram?: readonly Bucket[];
+}
+
+export interface Bucket {
+  readonly from: number;
+  readonly to: number;
+  readonly count: number;
+}
+
 export interface FacetCounts {
   readonly facetDistribution?: Readonly<Record<string, Readonly<Record<string, number>>>>;
-  readonly facetStats?: Readonly<Record<string, { readonly min: number; readonly max: number }>>;
+  readonly facetStats?: Readonly<Record<string, Stats>>;
 }
 
 export interface SearchResult extends FacetCounts {
@@ -161,20 +174,19 @@ function orderOf({ sort, circle }: SearchState): string[] {
   ];
 }
 
-/** Counts the documents of each bucket of a facet, without the choice for that facet. */
-export function bucketQueries(
-  indexUid: string,
+/** Counts the numbers of a facet in buckets, without the choice for that facet. */
+export function histogramSearch(
   state: SearchState,
   facet: string,
-  buckets: readonly Range[],
-): Record<string, unknown>[] {
-  return buckets.map((bucket) => ({
-    indexUid,
+  buckets: number,
+): Record<string, unknown> {
+  const filter = filterOf(state, facet);
+  return {
     ...termsOf(state),
-    filter: [...filterOf(state, facet), ...rangeFilter(facet, bucket)],
-    facets: [facet],
+    filter,
+    facetStats: { [facet]: { histogram: { buckets } } },
     limit: 0,
-  }));
+  };
 }
 
 /** Maximum number of values of a facet that the page shows. */
@@ -228,10 +240,7 @@ export function mergedCounts([search, ...others]: readonly FacetCounts[]): Recor
 }
 
 /** The ranges of numbers to show, from the results of {@link searchQueries}. */
-export function mergedStats([search, ...others]: readonly FacetCounts[]): Record<
-  string,
-  { readonly min: number; readonly max: number }
-> {
+export function mergedStats([search, ...others]: readonly FacetCounts[]): Record<string, Stats> {
   return Object.assign({}, search?.facetStats, ...others.map((one) => one.facetStats));
 }
 

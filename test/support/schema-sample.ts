@@ -25,7 +25,7 @@ export interface JsonSchema {
 /** Texts for forms too narrow to match by chance: the first one that matches the pattern. */
 const TEXTS = [
   ...['a', 'movies', 'word', ';', '2123-04-05T06:07:08Z', '2123-04-05', 'size:asc', '20 MiB'],
-  ...['http://127.0.0.1:9/x', 'X-Header', '*', 'été', '', 'two words'],
+  ...['http://127.0.0.1:9/x', 'auto', 'X-Header', '*', 'été', '', 'two words'],
 ];
 
 export class Sampler {

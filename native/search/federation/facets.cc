@@ -35,6 +35,16 @@ Status CheckOrders(const FacetsByIndex& facets) {
   return Status::Ok();
 }
 
+// The maximum number of different numbers, summed over indexes, of which percentiles and histograms
+// are merged.
+constexpr uint64_t kKeptNumbersMax = 4'000'000;
+
+Status TooManyNumbers(const std::string& uid) {
+  const std::string message = "The indexes have more than " + std::to_string(kKeptNumbersMax) +
+                              " numbers to merge; leave out `facetStats` or `mergeFacets`.";
+  return Status::Invalid(message, "invalid_search_facet_stats").At(LocationOfFacets(uid));
+}
+
 void AppendByIndex(const FacetsByIndex& facets, bool for_merging, std::string& out) {
   out += ",\"facetsByIndex\":";
   char open = '{';
@@ -49,8 +59,7 @@ void AppendByIndex(const FacetsByIndex& facets, bool for_merging, std::string& o
   out += '}';
 }
 
-void AppendMerged(const FacetsByIndex& facets, std::optional<uint64_t> values_max,
-                  std::string& out) {
+void AppendMerged(const FacetsByIndex& facets, const FederatedRequest& request, std::string& out) {
   std::map<std::string_view, std::vector<const FacetDistribution*>> parts;  // by field
   for (const auto& [uid, of_index] : facets) {
     for (const FacetDistribution& distribution : of_index.distributions)
@@ -58,7 +67,8 @@ void AppendMerged(const FacetsByIndex& facets, std::optional<uint64_t> values_ma
   }
   std::vector<FacetDistribution> merged;
   for (const auto& [field, of_field] : parts)
-    merged.push_back(MergeDistributions(of_field, values_max));
+    merged.push_back(
+        MergeDistributions(of_field, request.merge_facets->values_max, request.measures));
   out += ',';
   AppendFacetDistributions(merged, out);
 }
@@ -87,15 +97,19 @@ uint64_t TotalOf(const Federation& federation) {
 
 Result<FacetsByIndex> CountFacets(const FederatedRequest& request, const Federation& federation) {
   FacetsByIndex facets;
+  uint64_t kept = 0;  // numbers
   for (const bool searched : {true, false}) {
     for (const auto& [uid, index] : federation.indexes) {
       if (!index.facets || index.queries.empty() == searched) continue;
       IndexFacets& of_index = facets[uid];
-      if (index.facets->empty()) continue;
+      if (index.facets->empty() && !index.automatic_facets) continue;
       const DocSet candidates = CandidatesOf(index, federation);
       of_index.candidate_count = candidates.size();
-      auto distributions =
-          CountFacets(*index.snapshot, *index.facets, candidates, request.for_merging());
+      auto distributions = CountFacets(*index.snapshot, *index.facets, candidates,
+                                       {.for_merging = request.for_merging(),
+                                        .measures = request.measures,
+                                        .automatic = index.automatic_facets,
+                                        .keeps_numbers = request.merge_facets.has_value()});
       if (!distributions.ok()) {
         const Status& status = distributions.status();
         const char* note = searched ? "" : " (No query searches this index.)";
@@ -103,6 +117,9 @@ Result<FacetsByIndex> CountFacets(const FederatedRequest& request, const Federat
             .At(LocationOfFacets(uid));
       }
       of_index.distributions = std::move(*distributions);
+      for (const FacetDistribution& distribution : of_index.distributions)
+        kept += distribution.numbers.size();
+      if (kept > kKeptNumbersMax) return TooManyNumbers(uid);
     }
   }
   if (request.merge_facets) GANNET_RETURN_IF_ERROR(CheckOrders(facets));
@@ -115,7 +132,7 @@ Result<FacetsByIndex> CountFacets(const FederatedRequest& request, const Federat
 void AppendFacets(const FederatedRequest& request, const FacetsByIndex& facets, std::string& out) {
   if (facets.empty()) return;
   if (request.merge_facets) {
-    AppendMerged(facets, request.merge_facets->values_max, out);
+    AppendMerged(facets, request, out);
   } else {
     AppendByIndex(facets, request.for_merging(), out);
   }

@@ -91,9 +91,11 @@ Result<Federation> PlanFederation(const FederatedRequest& request,
   }
   for (size_t i = 0; i < request.other_indexes.size(); ++i)
     add(request.other_indexes[i], indexes[count + i]);
-  for (const auto& [uid, facets] : request.facets_by_index) {
+  for (const auto& [uid, facets, automatic] : request.facets_by_index) {
     const auto found = federation.indexes.find(uid);
-    if (found != federation.indexes.end()) found->second.facets = facets;
+    if (found == federation.indexes.end()) continue;
+    found->second.automatic_facets = automatic;
+    found->second.facets = automatic ? std::vector<std::string>() : facets;
   }
   GANNET_RETURN_IF_ERROR(CheckDistinct(request, federation));
   return federation;

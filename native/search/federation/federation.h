@@ -36,6 +36,7 @@ struct SearchedIndex {
   std::shared_ptr<const index::Snapshot> snapshot;
   std::vector<uint32_t> queries;  // empty: only its facet list is checked
   std::optional<std::vector<std::string>> facets;
+  bool automatic_facets = false;
   DocSet pinned;    // pinned by any query (SortPins)
   DocSet rejected;  // rejected by the distinct attribute of the federation (MergeLists)
 };

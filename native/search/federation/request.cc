@@ -36,7 +36,8 @@ Result<FederatedRequest> FederatedRequest::FromJson(const json::Value& object) {
     GANNET_ASSIGN_OR_RETURN(request.network_groups, NetworkGroupsFrom(groups));
   }
   for (const auto& [uid, list] : federation["facetsByIndex"].members())
-    request.facets_by_index.push_back({uid, list.Strings()});
+    request.facets_by_index.push_back({uid, list.Strings(), list.is_string()});
+  request.measures = ParseMeasures(federation["facetStats"]);
   const json::Value& merge = federation["mergeFacets"];
   if (merge.is_object()) {
     const json::Value& values_max = merge["maxValuesPerFacet"];

@@ -34,6 +34,7 @@ struct FederatedRequest {
   struct FacetList {
     std::string uid;
     std::optional<std::vector<std::string>> facets;
+    bool automatic = false;  // `auto`: see SearchRequest
   };
   struct MergeFacets {
     std::optional<uint64_t> values_max;
@@ -76,6 +77,7 @@ struct FederatedRequest {
   std::vector<std::string> other_indexes;  // only their facet lists are checked
   std::vector<FacetList> facets_by_index;
   std::optional<MergeFacets> merge_facets;
+  MeasuresByName measures;  // of facets
   // The first page of the request that another server sends a part of. nullopt: as `window`.
   std::optional<uint64_t> first_page;
   Merged merged = Merged::kNowhere;

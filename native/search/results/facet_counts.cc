@@ -5,10 +5,12 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <unordered_map>
 
 #include "base/json.h"
 #include "base/stop_point.h"
+#include "search/results/facet_choice.h"
 #include "search/results/facet_counter.h"
 
 namespace gannet::search {
@@ -85,15 +87,16 @@ bool OrderByCount(const Settings& settings, std::string_view field) {
 class Distribution {
  public:
   Distribution(const Settings& settings, FieldCounter& counter, const DocSet& candidates,
-               bool for_merging, FacetDistribution& out)
+               const FacetCounting& how, FacetDistribution& out)
       : counter_(counter),
         out_(out),
+        how_(how),
         by_text_(NumbersByText(candidates.size())),
-        for_merging_(for_merging) {
+        for_merging_(how.for_merging) {
     // In the order by count, 0 means no limit.
     max_ = settings.max_values_per_facet;
     if (out.by_count && max_ == 0) max_ = std::numeric_limits<uint64_t>::max();
-    if (out.by_count && for_merging) max_ = std::max(max_, kMergedFacetValues);
+    if (out.by_count && for_merging_) max_ = std::max(max_, kMergedFacetValues);
   }
 
   void Fill() {
@@ -107,9 +110,29 @@ class Distribution {
       }
     }
     out_.stats = counter_.NumberRange();
+    const auto measures = how_.measures.find(out_.field);
+    if (out_.stats && measures != how_.measures.end()) Measure(measures->second);
   }
 
  private:
+  template <typename Sink>
+  void ForEachNumber(Sink&& sink) {
+    counter_.ForEachNumber([&](const FieldCounter::Value& value) {
+      steps_.Step(4);
+      sink(NumberCount{value.number, value.count});
+      return true;
+    });
+  }
+  void Measure(const FacetMeasures& wanted) {
+    if (how_.keeps_numbers)
+      return ForEachNumber([&](const NumberCount& one) { out_.numbers.push_back(one); });
+    uint64_t total = 0;
+    ForEachNumber([&](const NumberCount& one) { total += one.count; });
+    NumberMeter meter(wanted, *out_.stats, total);
+    ForEachNumber([&](const NumberCount& one) { meter.Add(one); });
+    out_.measured = std::move(meter.measured());
+  }
+
   uint64_t left() const { return max_ - std::min<uint64_t>(max_, added_); }
 
   void Add(const FieldCounter::Value& value) {
@@ -192,6 +215,7 @@ class Distribution {
 
   FieldCounter& counter_;
   FacetDistribution& out_;
+  const FacetCounting& how_;
   bool by_text_, for_merging_;
   uint64_t max_, added_ = 0;
   StopCounter steps_;
@@ -247,11 +271,17 @@ Status ValidateFacets(const index::Snapshot& snapshot, const std::vector<std::st
 
 Result<std::vector<FacetDistribution>> CountFacets(const index::Snapshot& snapshot,
                                                    const std::vector<std::string>& facets,
-                                                   const DocSet& candidates, bool for_merging) {
+                                                   const DocSet& candidates,
+                                                   const FacetCounting& how) {
   GANNET_RETURN_IF_ERROR(ValidateFacets(snapshot, facets));
   const Settings& settings = *snapshot.settings;
-  std::vector<FacetDistribution> out;
-  std::map<std::string_view, FieldId> selected;
+  std::optional<ChoosableFacets> choosable;
+  if (how.automatic) choosable.emplace(snapshot);
+  struct Selected {
+    FieldId field;
+    bool named;
+  };
+  std::map<std::string_view, Selected> selected;
   for (size_t i = 0; i < snapshot.fields->size(); ++i) {
     StopPoint();
     const auto field = static_cast<FieldId>(i);
@@ -259,28 +289,35 @@ Result<std::vector<FacetDistribution>> CountFacets(const index::Snapshot& snapsh
     const auto rule = settings.Filterable(name);
     if (!rule || !rule->first.filterable()) continue;
     const FilterableRule& made_by = settings.filterable[rule->second];
-    if (std::any_of(facets.begin(), facets.end(),
-                    [&](const auto& item) { return Selects(item, name, made_by); })) {
-      selected.emplace(name, field);
-    }
+    const bool named = std::any_of(facets.begin(), facets.end(),
+                                   [&](const auto& item) { return Selects(item, name, made_by); });
+    if (named || (choosable && choosable->Contains(name)))
+      selected.emplace(name, Selected{field, named});
   }
   const auto parts = std::make_shared<CandidatesBySegment>(snapshot, candidates);
+  std::vector<FacetToChoose> counted;
   std::vector<FieldCounter> counters;
   counters.reserve(selected.size());
-  for (const auto& [name, field] : selected) {
+  for (const auto& [name, one] : selected) {
     StopPoint();
-    FacetDistribution& distribution = out.emplace_back();
-    distribution.field = name;
-    distribution.by_count = OrderByCount(settings, name);
-    const bool needs_all = distribution.by_count || NumbersByText(candidates.size());
+    counted.push_back({name, one.named});
+    const bool needs_all = OrderByCount(settings, name) || NumbersByText(candidates.size()) ||
+                           how.automatic || how.measures.contains(name);
     const uint64_t wanted =
         needs_all ? std::numeric_limits<uint64_t>::max() : settings.max_values_per_facet;
-    counters.emplace_back(snapshot, field, parts, wanted);
+    counters.emplace_back(snapshot, one.field, parts, wanted);
   }
   FieldCounter::Pass(counters);
-  for (size_t i = 0; i < out.size(); ++i) {
+  std::vector<size_t> shown(counted.size());
+  std::iota(shown.begin(), shown.end(), 0);
+  if (how.automatic) shown = ChooseFacets(counted, counters, candidates.size());
+  std::vector<FacetDistribution> out;
+  for (const size_t number : shown) {
     StopPoint();
-    Distribution(settings, counters[i], candidates, for_merging, out[i]).Fill();
+    FacetDistribution& distribution = out.emplace_back();
+    distribution.field = counted[number].name;
+    distribution.by_count = OrderByCount(settings, distribution.field);
+    Distribution(settings, counters[number], candidates, how, distribution).Fill();
   }
   return out;
 }
@@ -317,14 +354,15 @@ void AppendFacetDistributions(const std::vector<FacetDistribution>& distribution
     AppendJsonFloat(out, distribution.stats->first);
     out += ",\"max\":";
     AppendJsonFloat(out, distribution.stats->second);
+    AppendMeasured(distribution.measured, out);
     out += '}';
   }
   out += '}';
 }
 
 Status AppendFacets(const index::Snapshot& snapshot, const std::vector<std::string>& facets,
-                    const DocSet& candidates, std::string& out) {
-  GANNET_ASSIGN_OR_RETURN(const auto distributions, CountFacets(snapshot, facets, candidates));
+                    const DocSet& candidates, std::string& out, const FacetCounting& how) {
+  GANNET_ASSIGN_OR_RETURN(const auto distributions, CountFacets(snapshot, facets, candidates, how));
   AppendFacetDistributions(distributions, out);
   return Status::Ok();
 }

@@ -16,6 +16,7 @@
 #include "base/status.h"
 #include "bitmap/docset.h"
 #include "index/snapshot.h"
+#include "search/results/facet_measures.h"
 
 namespace gannet::search {
 
@@ -33,6 +34,19 @@ struct FacetDistribution {
   bool by_count = false;           // ordered by count, else by value, as in the settings
   std::vector<FacetValue> values;  // ordered, distinct, at most the number in the settings
   std::optional<std::pair<double, double>> stats;  // smallest and largest number
+  MeasuredNumbers measured;
+  std::vector<NumberCount> numbers;  // ascending, instead of `measured`; see CountFacets
+};
+
+// How facets are counted, and for what.
+struct FacetCounting {
+  // The result will be merged with those of other servers. Values ordered by count are then at
+  // least kMergedFacetValues, if there are that many; numbers are those first by text and those
+  // first by value.
+  bool for_merging = false;
+  MeasuresByName measures = {};
+  bool automatic = false;      // also attributes that divide the candidates, see facet_choice.h
+  bool keeps_numbers = false;  // of what is to be measured, to merge them with those of others
 };
 
 // A number as facets show it: the shortest digits that parse to the same number, never with an
@@ -44,15 +58,13 @@ bool NumbersByText(uint64_t candidates);
 // Whether each item matches a filterable attribute. Invalid: invalid_search_facets.
 Status ValidateFacets(const index::Snapshot& snapshot, const std::vector<std::string>& facets);
 
-// The distributions of all attributes that the items select, by name. REQUIRES: candidates are live
-// documents.
-// for_merging: the result will be merged with those of other servers. Values ordered by count are
-// then at least kMergedFacetValues, if there are that many; numbers are those first by text and
-// those first by value. Invalid: as ValidateFacets.
+// The distributions of all attributes that the items select, by name; if others are chosen
+// automatically, the best one first. REQUIRES: candidates are live
+// documents. Invalid: as ValidateFacets.
 Result<std::vector<FacetDistribution>> CountFacets(const index::Snapshot& snapshot,
                                                    const std::vector<std::string>& facets,
                                                    const DocSet& candidates,
-                                                   bool for_merging = false);
+                                                   const FacetCounting& how = {});
 
 // The names of the members with facets.
 struct FacetMembers {
@@ -67,6 +79,6 @@ void AppendFacetDistributions(const std::vector<FacetDistribution>& distribution
 
 // Counts facets and appends them.
 Status AppendFacets(const index::Snapshot& snapshot, const std::vector<std::string>& facets,
-                    const DocSet& candidates, std::string& out);
+                    const DocSet& candidates, std::string& out, const FacetCounting& how = {});
 
 }  // namespace gannet::search

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/stop_point.h"
 #include "text/normalize.h"
 
 namespace gannet::search {
@@ -29,6 +30,25 @@ std::optional<double> ShownNumber(std::string_view text) {
   return DecimalText(number) == text ? std::optional(number) : std::nullopt;
 }
 
+// Measures the numbers of all parts.
+void Measure(const std::vector<const FacetDistribution*>& parts, const FacetMeasures& wanted,
+             FacetDistribution& merged) {
+  std::vector<NumberCount> numbers;
+  uint64_t total = 0;
+  for (const FacetDistribution* part : parts) {
+    numbers.insert(numbers.end(), part->numbers.begin(), part->numbers.end());
+    for (const NumberCount& one : part->numbers) total += one.count;
+  }
+  StopCounter steps;
+  std::sort(numbers.begin(), numbers.end(), [&](const NumberCount& a, const NumberCount& b) {
+    steps.Step();
+    return a.number < b.number;
+  });
+  NumberMeter meter(wanted, *merged.stats, total);
+  for (const NumberCount& one : numbers) meter.Add(one);
+  merged.measured = std::move(meter.measured());
+}
+
 bool ValueBefore(const KeyedValue& a, const KeyedValue& b, bool by_text) {
   if (a.number.has_value() != b.number.has_value()) return a.number.has_value();
   return a.number && !by_text ? *a.number < *b.number : a.key < b.key;
@@ -37,7 +57,8 @@ bool ValueBefore(const KeyedValue& a, const KeyedValue& b, bool by_text) {
 }  // namespace
 
 FacetDistribution MergeDistributions(const std::vector<const FacetDistribution*>& parts,
-                                     std::optional<uint64_t> values_max) {
+                                     std::optional<uint64_t> values_max,
+                                     const MeasuresByName& measures) {
   FacetDistribution merged;
   merged.field = parts[0]->field;
   merged.by_count = parts[0]->by_count;
@@ -52,6 +73,8 @@ FacetDistribution MergeDistributions(const std::vector<const FacetDistribution*>
                      [](const auto& a, const auto& b) { return a.count > b.count; });
   }
   if (values_max && merged.values.size() > *values_max) merged.values.resize(*values_max);
+  const auto wanted = measures.find(merged.field);
+  if (merged.stats && wanted != measures.end()) Measure(parts, wanted->second, merged);
   return merged;
 }
 

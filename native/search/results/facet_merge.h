@@ -13,9 +13,10 @@ namespace gannet::search {
 
 // Merges the distributions of several indexes for the same field: adds the counts of equal texts,
 // orders the values by text or by count as in the first part, and keeps at most `values_max`.
-// REQUIRES: parts is not empty.
+// measures: what to measure of the numbers that the parts keep. REQUIRES: parts is not empty.
 FacetDistribution MergeDistributions(const std::vector<const FacetDistribution*>& parts,
-                                     std::optional<uint64_t> values_max);
+                                     std::optional<uint64_t> values_max,
+                                     const MeasuresByName& measures = {});
 
 // Extends `range` so that it contains `other`, if there is one.
 void WidenRange(const std::optional<std::pair<double, double>>& other,

@@ -354,8 +354,16 @@ function fromParameters({ interleaveWith, ...parameters }: SearchParameters): In
   const { hybridEmbedder, personalizeUserContext, diversityAttribute, diversityMax, ...others } =
     parameters;
   const { hybridSemanticRatio, hybridMinScore, hybridFusion, ...rest } = others;
-  const request: IndexSearchRequest = rest;
+  const { autoFacets, ...plain } = rest;
+  const request: IndexSearchRequest = plain;
   if (interleaveWith !== undefined) request.interleave = { with: interleaveWith };
+  if (autoFacets === true) {
+    if (isGiven(request.facets)) {
+      const message = 'The parameters `facets` and `autoFacets` cannot be combined.';
+      throw new ApiError('invalid_search_facets', message);
+    }
+    request.facets = 'auto';
+  }
   if (hybridEmbedder !== undefined) {
     request.hybrid = {
       embedder: hybridEmbedder,

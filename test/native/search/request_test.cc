@@ -36,6 +36,7 @@ TEST(SearchRequest, IsRefusedWithoutItsDefaults) {
       {R"("page":2)", "hitsPerPage"},
       {R"("hitsPerPage":2)", "page"},
       {R"("hybrid":{"embedder":"e"})", "hybrid.semanticRatio"},
+      {R"("diversity":{"attribute":"a"})", "diversity.max"},
       {R"("groupBy":{"attribute":"a"})", "groupBy.hits"},
       {R"("groupBy":{"attribute":"a","hits":3,"page":1})", "groupBy.limit"},
       {R"("attributesToHighlight":["*"],"highlightPreTag":"")", "highlightPostTag"},
@@ -93,6 +94,19 @@ TEST(SearchRequest, ReadsAllMembers) {
   EXPECT_EQ(request.locales.size(), 1u);
   EXPECT_EQ(request.response_bytes_max, 1000u);
   EXPECT_EQ(request.format.bytes_max, 1000u);
+}
+
+TEST(SearchRequest, ReadsDiversityAndWhatFacetsMeasure) {
+  const SearchRequest request = Parse(
+      R"({"diversity":{"attribute":"brand","max":2},"facets":"auto",
+          "facetStats":{"price":{"percentiles":[50,99.5],"histogram":{"buckets":3}},"a":{}}})");
+  EXPECT_EQ(request.diversity->attribute, "brand");
+  EXPECT_EQ(request.diversity->max, 2u);
+  EXPECT_TRUE(request.automatic_facets && request.has_facets());
+  EXPECT_EQ(request.facets, (std::vector<std::string>{"a", "price"}));
+  EXPECT_EQ(request.measures.at("price").percentiles, (std::vector<double>{50, 99.5}));
+  EXPECT_EQ(request.measures.at("price").buckets, 3u);
+  EXPECT_EQ(request.measures.at("a").buckets, 0u);
 }
 
 TEST(SearchRequest, KeepsAFilterAsItsText) {

@@ -257,6 +257,7 @@ const EXAMPLES: Record<FormatName, string> = {
   'rule-uid': 'rule',
   'header-name': 'X-Name',
   'header-value': 'value',
+  auto: 'auto',
 };
 
 /** A value that often fits the schema and sometimes does not. */

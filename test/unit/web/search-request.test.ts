@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import {
-  bucketQueries,
   circleFrom,
   facetSearch,
+  histogramSearch,
   mergedCounts,
   plainSearch,
   queryFrom,
@@ -39,9 +39,8 @@ describe('The queries of the search view', () => {
     assert.deepEqual([a!.facets, a!.filter, a!.limit], [['a'], ofB, 0]);
     assert.deepEqual([b!.facets, b!.filter], [['b'], ofA]);
     assert.deepEqual(more, []);
-    const [bucket] = bucketQueries('i', state, 'a', [{ min: 2, max: 3 }]);
-    assert.deepEqual(bucket!.filter, [...ofB, 'a >= 2', 'a <= 3']);
-    assert.deepEqual([bucket!.limit, bucket!.facets], [0, ['a']]);
+    const facetStats = { a: { histogram: { buckets: 7 } } };
+    assert.deepEqual(histogramSearch(state, 'a', 7), { q: 'x', filter: ofB, facetStats, limit: 0 });
   });
 
   it('is the same search for a program, without what only the page needs', () => {

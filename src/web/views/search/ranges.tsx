@@ -1,18 +1,16 @@
 import { count, day } from '../../format.ts';
-import { bucketsOf, filled, momentUnit } from '../../histogram.ts';
+import { pathOf } from '../../client.ts';
+import { barsOf, momentUnit } from '../../histogram.ts';
 import { useLoaded } from '../../hooks.ts';
 import {
-  bucketQueries,
+  type Bucket,
+  histogramSearch,
   type Range,
   type SearchResult,
   type SearchState,
+  type Stats,
 } from '../../search-request.ts';
 import { useSession } from '../../session.ts';
-
-interface Stats {
-  readonly min: number;
-  readonly max: number;
-}
 
 interface RangesProps {
   uid: string;
@@ -52,27 +50,20 @@ interface RangeProps {
   onChoose(range: Range | null): void;
 }
 
-/** Counts the documents of each bucket. The searches are tests, which analytics leave out. */
-function useHistogram({ uid, facet, state, bounds }: RangeProps): readonly number[] {
+/** How the numbers are distributed. The searches are tests, which analytics leave out. */
+function useHistogram({ uid, facet, state, bounds }: RangeProps): readonly Bucket[] {
   const { client } = useSession();
-  const { min, max } = bounds;
   const { page: _, sort: __, ranges, ...counted } = state;
   const { [facet]: ___, ...others } = ranges;
+  const bars = barsOf(bounds);
   const loaded = useLoaded(
     async (signal) => {
-      const buckets = bucketsOf(min, max);
-      const queries = bucketQueries(uid, state, facet, buckets);
-      const options = { body: { queries }, signal, isTest: true };
-      const { results } = await client.send<{ results: readonly SearchResult[] }>(
-        'POST',
-        '/multi-search',
-        options,
-      );
-      return results.map(
-        ({ facetDistribution }, at) => filled([buckets[at]!], facetDistribution?.[facet] ?? {})[0]!,
-      );
+      const options = { body: histogramSearch(state, facet, bars), signal, isTest: true };
+      const path = pathOf(['indexes', uid, 'search']);
+      const { facetStats } = await client.send<SearchResult>('POST', path, options);
+      return facetStats?.[facet]?.histogram ?? [];
     },
-    [client, uid, facet, min, max, JSON.stringify([counted, others])],
+    [client, uid, facet, bounds.min, bounds.max, JSON.stringify([counted, others])],
   );
   return loaded.value ?? [];
 }
@@ -82,7 +73,7 @@ function RangeFacet(props: RangeProps): JSX.Element {
   const chosen = state.ranges[facet];
   const low = chosen?.min ?? bounds.min;
   const high = chosen?.max ?? bounds.max;
-  const heights = useHistogram(props);
+  const buckets = useHistogram(props);
   const unit = momentUnit(facet, bounds.max);
   const shown = (value: number): string =>
     unit === null
@@ -111,7 +102,7 @@ function RangeFacet(props: RangeProps): JSX.Element {
   return (
     <fieldset class="facet range">
       <legend>{facet}</legend>
-      <Bars heights={heights} bounds={bounds} low={low} high={high} />
+      <Bars buckets={buckets} low={low} high={high} />
       <div class="sliders">
         {slider('from', low, (value) => choose(value, high))}
         {slider('to', high, (value) => choose(low, value))}
@@ -133,17 +124,15 @@ const WIDTH = 160;
 const HEIGHT = 40;
 
 interface BarsProps {
-  heights: readonly number[];
-  bounds: Stats;
+  buckets: readonly Bucket[];
   low: number;
   high: number;
 }
 
 /** The buckets from left to right, those within the range in the colour of choices. */
-function Bars({ heights, bounds, low, high }: BarsProps): JSX.Element {
-  const greatest = Math.max(1, ...heights);
-  const buckets = bucketsOf(bounds.min, bounds.max);
-  const width = WIDTH / Math.max(1, heights.length);
+function Bars({ buckets, low, high }: BarsProps): JSX.Element {
+  const greatest = Math.max(1, ...buckets.map(({ count: of }) => of));
+  const width = WIDTH / Math.max(1, buckets.length);
   return (
     <svg
       class="icon bars"
@@ -151,14 +140,13 @@ function Bars({ heights, bounds, low, high }: BarsProps): JSX.Element {
       preserveAspectRatio="none"
       aria-hidden="true"
     >
-      {heights.map((value, at) => {
-        const { min, max } = buckets[at] ?? { min: 0, max: 0 };
+      {buckets.map(({ from, to, count: of }, at) => {
         // A bucket that is not empty can be seen.
-        const height = value === 0 ? 0 : Math.max(2, (value / greatest) * HEIGHT);
+        const height = of === 0 ? 0 : Math.max(2, (of / greatest) * HEIGHT);
         return (
           <rect
             key={at}
-            class={max! >= low && min! <= high ? 'within' : ''}
+            class={to >= low && from <= high ? 'within' : ''}
             x={at * width + 0.75}
             y={HEIGHT - height}
             width={Math.max(0.5, width - 1.5)}
