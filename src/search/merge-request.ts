@@ -18,7 +18,8 @@ export interface EngineMergeRequest {
     /** Positions of its queries in the request. */
     positions: number[];
   }[];
-  remoteErrors: Record<string, ApiError>;
+  /** Absent: only for drafts, which show none. */
+  remoteErrors?: Record<string, ApiError>;
   /** Totals are less by the duplicates on the first page, whatever the page. */
   countsFirstPage?: boolean;
   responseBytesMax: number;

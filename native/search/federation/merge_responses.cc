@@ -172,7 +172,7 @@ class ResponseMerge {
     GANNET_RETURN_IF_ERROR(shape == "similar"  ? AppendSimilar()
                            : shape == "search" ? AppendSearch()
                                                : AppendFederated());
-    AppendRequestMember("remoteErrors", request_["remoteErrors"], out_);
+    if (!Drafts()) AppendRequestMember("remoteErrors", request_["remoteErrors"], out_);
     response_.head.processing_time_ms = Slowest();
     return Page::Finish(std::move(response_), request_["keepsPage"].boolean());
   }
@@ -184,7 +184,7 @@ class ResponseMerge {
     WeighHalves();
     total_max_ = request_["totalMax"].integer(UINT64_MAX);
     const uint64_t end = std::min(window_.end(), total_max_);
-    if (request_["draft"].is_object()) return DraftHits(end);
+    if (Drafts()) return DraftHits(end);
     // Totals of pages are exact if all values of the distinct attribute were sent.
     const bool all = std::any_of(responses_.begin(), responses_.end(),
                                  [](const ServerResponse& one) { return one.further.has_value(); });
@@ -323,6 +323,9 @@ class ResponseMerge {
     return CheckResponseSize(out_, request_["responseBytesMax"].integer(UINT64_MAX));
   }
 
+  // Whether the lists are those of two indexes of this server.
+  bool Drafts() const { return request_["draft"].is_object(); }
+
   bool ShowsOrigin() const { return request_["showsOrigin"].boolean(true); }
 
   // Weighs the two halves of a hybrid search as the search of one server does.
@@ -445,7 +448,7 @@ class ResponseMerge {
     AppendNumber("queriesPosition", ranked.hit->position, out);
     out += ",\"weightedRankingScore\":";
     AppendFloatText(ranked.hit->score, out);
-    AppendRequestMember("remote", servers_[ranked.server]["name"], out);
+    if (!Drafts()) AppendRequestMember("remote", servers_[ranked.server]["name"], out);
     out += '}';
   }
 

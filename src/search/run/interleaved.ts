@@ -74,7 +74,6 @@ export class InterleavedSearch {
       shape: 'search',
       draft: { seed },
       servers: [0, 1].map((position) => ({ name: null, isHere: true, positions: [position] })),
-      remoteErrors: {},
       responseBytesMax: limits.responseBytes,
       window: hitsPageOf(params),
       totalMax,

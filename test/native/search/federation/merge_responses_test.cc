@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <deque>
 #include <map>
 #include <random>
 #include <set>
@@ -289,6 +290,102 @@ TEST(MergeResponses, KnowsUidsOfQueries) {
   EXPECT_EQ(head.processing_time_ms, 4u);
   EXPECT_EQ(head.total_hits, 7u);
   EXPECT_EQ(head.query_uids, (std::vector<std::string>{"", "u"}));
+}
+
+// Every document has the number of its key.
+std::string DraftedHit(int id) {
+  std::string key = std::to_string(id);
+  key.insert(0, 8 - key.size(), '0');
+  return HitText(id, "[]", R"(,"documentKey":")" + key + R"(00000000")");
+}
+
+struct Drafted {
+  std::vector<int> ids;
+  std::vector<std::string> teams;
+  uint64_t total = 0;
+};
+
+Drafted DraftOf(const std::vector<int>& first, const std::vector<int>& second, uint64_t seed,
+                uint64_t offset, uint64_t limit, uint64_t total_max = 1000) {
+  std::deque<std::string> bodies;  // the responses borrow them
+  std::vector<ServerResponse> responses;
+  for (const auto* list : {&first, &second}) {
+    std::vector<std::string> hits;
+    for (const int id : *list) hits.push_back(DraftedHit(id));
+    bodies.push_back(BodyOf(hits, list->size()));
+    responses.push_back(std::move(*ServerResponse::Read(bodies.back())));
+  }
+  const auto merged = MergeResponses(
+      RequestOf(2, R"("shape":"search","draft":{"seed":)" + std::to_string(seed) +
+                       R"(},"totalMax":)" + std::to_string(total_max) + R"(,"window":{"offset":)" +
+                       std::to_string(offset) + R"(,"limit":)" + std::to_string(limit) + "}"),
+      responses);
+  EXPECT_TRUE(merged.ok()) << merged.status().message();
+  return {IdsOf(merged->body), merged->head.teams, merged->head.total_hits.value_or(0)};
+}
+
+std::set<int> IdsOfTeam(const std::string& keys) {
+  std::set<int> ids;
+  for (size_t at = 0; at < keys.size(); at += 8) ids.insert(std::stoi(keys.substr(at, 8)));
+  return ids;
+}
+
+// A draft is checked by its rules: what each team gives is the best of its list that is not taken,
+// and of every two picks each team has one, as long as it has hits.
+TEST(MergeResponses, DraftsTheHitsOfTwoListsByTeams) {
+  std::mt19937_64 random(TestSeed());
+  int first_begins = 0, rounds = 0;
+  for (int run = 0; run < 500; ++run) {
+    std::vector<int> lists[2];
+    for (std::vector<int>& list : lists) {
+      for (int id = 1; id <= 12; ++id)
+        if (random() % 3 > 0) list.push_back(id);
+      std::shuffle(list.begin(), list.end(), random);
+    }
+    const uint64_t seed = random() >> 11;
+    const Drafted whole = DraftOf(lists[0], lists[1], seed, 0, 1000);
+    const std::set<int> teams[] = {IdsOfTeam(whole.teams[0]), IdsOfTeam(whole.teams[1])};
+    std::set<int> taken;
+    std::vector<size_t> picks;
+    for (const int id : whole.ids) {
+      const size_t team = teams[0].contains(id) ? 0 : 1;
+      ASSERT_NE(teams[0].contains(id), teams[1].contains(id));
+      const auto best = [&](size_t of) {
+        return std::find_if(lists[of].begin(), lists[of].end(),
+                            [&](int one) { return !taken.contains(one); });
+      };
+      ASSERT_NE(best(team), lists[team].end());
+      EXPECT_EQ(*best(team), id);
+      // One team picks twice only if the other has nothing.
+      if (picks.size() % 2 == 1 && team == picks.back()) {
+        EXPECT_EQ(best(1 - team), lists[1 - team].end());
+      }
+      picks.push_back(team);
+      EXPECT_TRUE(taken.insert(id).second);
+      if (picks.size() == 1) {
+        ++rounds;
+        first_begins += team == 0;
+      }
+    }
+    std::set<int> both(lists[0].begin(), lists[0].end());
+    both.insert(lists[1].begin(), lists[1].end());
+    EXPECT_EQ(taken, both);
+    EXPECT_EQ(whole.total, std::max(lists[0].size(), lists[1].size()));
+    // Pages are parts of the same draft.
+    std::vector<int> pages;
+    std::string keys;
+    for (uint64_t offset = 0; offset < whole.ids.size(); offset += 3) {
+      const Drafted page = DraftOf(lists[0], lists[1], seed, offset, 3);
+      pages.insert(pages.end(), page.ids.begin(), page.ids.end());
+      keys += page.teams[0];
+    }
+    EXPECT_EQ(pages, whole.ids);
+    EXPECT_EQ(keys, whole.teams[0]);
+    EXPECT_EQ(DraftOf(lists[0], lists[1], seed, 2, 100, 5).ids.size(),
+              std::clamp<size_t>(whole.ids.size(), 2, 5) - 2);
+  }
+  // A fair coin: 8 standard deviations.
+  EXPECT_NEAR(first_begins, rounds / 2, 90);
 }
 
 TEST(MergeResponses, RefusesABodyThatIsTooLarge) {
