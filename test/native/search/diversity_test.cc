@@ -11,19 +11,13 @@
 
 #include "comparisons.h"
 #include "index/indexed_documents.h"
+#include "search/first_hits.h"
 #include "test_seed.h"
 
 namespace gannet::search {
 namespace {
 
-using Docids = std::vector<DocId>;
 using Values = std::map<DocId, std::set<std::string>>;
-
-Docids DocidsOf(const std::vector<Hit>& hits) {
-  Docids docids;
-  for (const Hit& hit : hits) docids.push_back(hit.docid);
-  return docids;
-}
 
 // Page by page, as docs/behaviour/results.md defines it: the hits without pins.
 Docids NaiveOrder(Docids ranked, const SearchRequest& request, const Values& values) {

@@ -57,14 +57,6 @@ class Lists {
   std::deque<Detail> details_;
 };
 
-using Docids = std::vector<DocId>;
-
-Docids DocidsOf(const std::vector<Hit>& hits) {
-  Docids docids;
-  for (const Hit& hit : hits) docids.push_back(hit.docid);
-  return docids;
-}
-
 TEST(MergeHits, OrdersByWeightedScores) {
   Lists lists;
   lists.Word(1, 10);
