@@ -3,7 +3,14 @@ import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { count, percent, size } from '../../src/web/format.ts';
 import { EmbeddingProvider } from '../support/embedding-provider.ts';
-import { enter, loadBooks, openStage, type Stage, type Tab } from './support/browser.ts';
+import {
+  enter,
+  loadBooks,
+  openStage,
+  violations,
+  type Stage,
+  type Tab,
+} from './support/browser.ts';
 
 describe('The page, for administrators, in a browser', function () {
   // Each test goes on where the one before it ended.
@@ -172,6 +179,88 @@ describe('The page, for administrators, in a browser', function () {
     await button('Download these 2 rows').click();
     const text = readFileSync(await (await download).path(), 'utf8');
     assert.equal(text, 'key,name,size,secret\n2,elm,tall,x\n,ash,20,x\n');
+  });
+
+  it('checks bad rows while they are mended, with keys, before and after the file is sent', async () => {
+    await open('documents', 'Documents');
+    const good = Array.from({ length: 250 }, (_, at) => `k${at},x,1`);
+    await page.getByLabel('File', { exact: true }).setInputFiles({
+      name: 'rows.csv',
+      mimeType: 'text/csv',
+      buffer: Buffer.from(
+        ['code,name,size', 'a,oak,tall', 'b,elm, or ash,3', 'c,fir', ...good, 'd,yew,old'].join(
+          '\n',
+        ),
+      ),
+    });
+    await page.getByLabel('Index to add to').fill('mended');
+    const bad = page.getByRole('region', { name: 'Bad rows' });
+    const keys = page.keyboard;
+    const focused = (): Promise<string> =>
+      page.evaluate(() => {
+        const { activeElement } = (globalThis as any).document;
+        return (activeElement.labels?.[0] ?? activeElement).textContent;
+      });
+    await bad.getByRole('heading', { name: '3 of the first 199 rows cannot be used' }).waitFor();
+    // The cell that is wrong has the focus, and what is typed is checked at once.
+    await button('Mend line 2').focus();
+    await keys.press('Enter');
+    await bad.getByLabel('size').waitFor();
+    assert.equal(await focused(), 'size');
+    await keys.type('high');
+    await bad.getByText('Line 2: The value high of size is not a number.').waitFor();
+    await keys.press('Enter');
+    assert.equal(await focused(), 'size');
+    await keys.press('Shift+Tab');
+    assert.equal(await focused(), 'name');
+    await keys.press('Escape');
+    await bad.getByText('Line 2: The value tall of size is not a number.').waitFor();
+    assert.equal(await focused(), 'Mend line 2');
+    await keys.press('Enter');
+    await bad.getByLabel('size').waitFor();
+    await keys.type('30');
+    await bad.getByText('Line 2: Mended').waitFor();
+    assert.deepEqual(await violations(page), []);
+    await keys.press('Enter');
+    assert.equal(await focused(), 'Mend line 2');
+    await bad.getByRole('heading', { name: '2 of the first 199 rows cannot be used' }).waitFor();
+    // A value too many, and one that is missing.
+    await button('Mend line 3').click();
+    await bad.getByLabel('name').fill('elm, or ash');
+    await bad.getByLabel('size').fill('3');
+    await bad.getByLabel('Value 4').fill('');
+    await bad.getByText('Line 3: Mended').waitFor();
+    await keys.press('Enter');
+    await button('Mend line 4').click();
+    await bad.getByLabel('size').press('Enter');
+    await bad.getByRole('heading', { name: '0 of the first 199 rows' }).waitFor();
+    await button('Send').click();
+    // A row behind those that were looked at first.
+    await bad.getByText('Line 255: The value old of size is not a number.').waitFor();
+    assert.ok(await button('Send 0 mended rows').isDisabled());
+    await button('Mend line 255').click();
+    await bad.getByLabel('size').fill('99');
+    await button('Send 1 mended row').click();
+    await page.getByText('1 document, lines 255 to 255.').waitFor();
+    const found = [];
+    for (const id of 'abcd') found.push(await get(`/indexes/mended/documents/${id}`));
+    assert.deepEqual(found, [
+      { code: 'a', name: 'oak', size: 30 },
+      { code: 'b', name: 'elm, or ash', size: 3 },
+      { code: 'c', name: 'fir', size: null },
+      { code: 'd', name: 'yew', size: 99 },
+    ]);
+    // A line of JSON is mended as text.
+    await page.getByLabel('File', { exact: true }).setInputFiles({
+      name: 'mended.ndjson',
+      mimeType: 'application/x-ndjson',
+      buffer: Buffer.from('{"code":"e"}\n{"code":"f",}\n'),
+    });
+    await button('Mend line 2').click();
+    await bad.getByLabel('Text of the row').fill('{"code":"f","size":12345678901234567890}');
+    await button('Send').click();
+    await page.getByText('2 documents sent to mended.').waitFor();
+    assert.equal((await get('/indexes/mended/stats')).numberOfDocuments, 256);
   });
 
   it('shows what the server says of documents that it refuses', async () => {

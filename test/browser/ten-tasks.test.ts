@@ -92,14 +92,28 @@ describe('Tasks of a new user, in a browser', () => {
     await region('Bad rows')
       .getByText('Line 4: The value cheap of price is not a number.')
       .waitFor();
-    const download = page.waitForEvent('download');
-    await click('Download this row');
-    await (await download).path();
-    await give('bad-rows.csv', [SHOES[0]!, SHOES[3]!.replace('cheap', '19')]);
-    await fill('Index to add to', 'shoes');
-    await click('Send');
+    await click('Mend line 4');
+    await fill('price', '19');
+    await click('Send 1 mended row');
     await page.getByText(/^1 document sent to shoes/).waitFor();
+    assert.equal(actions, 3);
     assert.equal((await get('/indexes/shoes/documents/s3')).price, 19);
+    await region('Bad rows').waitFor({ state: 'detached' });
+  });
+
+  task('mends a bad row of a file before it is sent', async () => {
+    await give('shoes.csv', [...SHOES, 's6,"Clog, wide",green,"39,-",2']);
+    const group = (name: string) => main().getByRole('group', { name, exact: true });
+    await click('Mend line 4');
+    await fill('price', '20', group('Line 4'));
+    await click('Mend line 7');
+    await fill('price', '39', group('Line 7'));
+    await click('Send');
+    await page.getByText(/^6 documents sent to shoes/).waitFor();
+    assert.equal(actions, 6);
+    assert.equal((await get('/indexes/shoes/documents/s3')).price, 20);
+    assert.equal((await get('/indexes/shoes/documents/s6')).name, 'Clog, wide');
+    await stage.server.finish('DELETE', '/indexes/shoes/documents/s6');
   });
 
   task('makes an attribute filterable', async () => {

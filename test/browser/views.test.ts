@@ -455,7 +455,8 @@ async function chooseFile(page: Page): Promise<void> {
   await page.getByLabel('Primary key').selectOption('sku');
   await page.getByLabel('Type of price').selectOption('number');
   await page.getByLabel('Use secret').uncheck();
-  await page.getByRole('region', { name: 'Bad rows' }).waitFor();
+  await page.getByRole('button', { name: 'Mend line 3' }).click();
+  await page.getByRole('group', { name: 'Line 3' }).waitFor();
 }
 
 async function ask(page: Page): Promise<void> {

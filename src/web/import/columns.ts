@@ -1,6 +1,6 @@
 /** What becomes of the fields of a file, and of its records. Pure functions. */
 import { members, objectOf, type Member } from '../raw-json.ts';
-import { cellsOf, numberOf } from './csv-cells.ts';
+import { cellsOf, numberOf, rowOf } from './csv-cells.ts';
 import type { FileRecord, FileType } from './record-files.ts';
 
 export type ColumnType = 'text' | 'number' | 'boolean';
@@ -31,12 +31,16 @@ export interface Mapping {
   readonly primaryKey: string;
 }
 
-/** A record that cannot become a document. */
-export interface BadRow {
-  readonly line: number;
-  readonly reason: string;
-  readonly text: string;
+/** A record that cannot become a document, or could not before it was mended. */
+export interface BadRow extends FileRecord {
+  /** The number of the record in the file, from 0: several may begin in one line. */
+  readonly position: number;
+  /** null: it is mended. */
+  readonly reason: string | null;
 }
+
+/** Texts that stand for those of the file, by the position of their record. */
+export type Mended = ReadonlyMap<number, string>;
 
 const SAMPLES = 3;
 /** Texts that can be ids. */
@@ -258,25 +262,64 @@ function shortened(text: string): string {
 /** The bad rows as a file of the same type, to be mended and sent again. */
 export function badRowsFile(
   { type, delimiter, columns }: Mapping,
-  bad: readonly BadRow[],
+  bad: readonly FileRecord[],
 ): { readonly name: string; readonly text: string } {
   if (type !== 'csv') {
     const lines = bad.map(({ text }) => `${text.trim().replaceAll(/[\r\n]+/g, ' ')}\n`);
     return { name: 'bad-rows.ndjson', text: lines.join('') };
   }
   const rows = bad.map(({ text }) => `${text.replace(/[\r\n]+$/, '')}\n`).join('');
-  const cells = columns.map(({ source }) =>
-    source.includes('"') || source.includes(delimiter) || /[\r\n]/.test(source)
-      ? `"${source.replaceAll('"', '""')}"`
-      : source,
+  const header = rowOf(
+    columns.map(({ source }) => source),
+    delimiter,
   );
-  return { name: 'bad-rows.csv', text: `${cells.join(delimiter)}\n${rows}` };
+  return { name: 'bad-rows.csv', text: `${header}\n${rows}` };
 }
 
-/** The records of the sample that cannot become documents. */
-export function badRows(mapping: Mapping, records: readonly FileRecord[]): BadRow[] {
-  return records.flatMap((record) => {
-    const converted = convert(record, mapping);
-    return 'reason' in converted ? [{ ...record, reason: converted.reason }] : [];
-  });
+/** A record as it is mended by now, and why it still cannot become a document. */
+export function checkedRow(
+  { line, text }: FileRecord,
+  position: number,
+  mapping: Mapping,
+  mended: Mended,
+): BadRow {
+  const row = { line, position, text: mended.get(position) ?? text };
+  const converted = convert(row, mapping);
+  return { ...row, reason: 'reason' in converted ? converted.reason : null };
+}
+
+/** The records of the sample that cannot become documents, and those that were mended. */
+export function badRows(
+  mapping: Mapping,
+  records: readonly FileRecord[],
+  mended: Mended,
+): BadRow[] {
+  return records
+    .map((record, position) => checkedRow(record, position, mapping, mended))
+    .filter(({ position, reason }) => reason !== null || mended.has(position));
+}
+
+/** The cells of a CSV record, also those that it does not have. */
+export function cellsToMend(text: string, { delimiter, columns }: Mapping): string[] {
+  const cells = cellsOf(text, delimiter);
+  const missing = Math.max(0, columns.length - cells.length);
+  return [...cells, ...Array.from({ length: missing }, () => '')];
+}
+
+/** The CSV record of these cells. One with too many loses those at its end that are empty. */
+export function mendedText(cells: readonly string[], { delimiter, columns }: Mapping): string {
+  const used = cells.findLastIndex((cell) => cell !== '') + 1;
+  return rowOf(cells.slice(0, Math.max(columns.length, used)), delimiter);
+}
+
+/** The cell that is mended first: one without the type of its column, or else the primary key. */
+export function wrongCell(cells: readonly string[], { columns, primaryKey }: Mapping): number {
+  const wrong = columns.findIndex(
+    ({ kept, type }, at) => kept && valueOf(cells[at] ?? '', type) === null,
+  );
+  if (wrong >= 0) return wrong;
+  const key = columns.findIndex(({ kept, name }) => kept && name === primaryKey);
+  return cells.length === columns.length
+    ? Math.max(0, key)
+    : Math.min(cells.length, columns.length);
 }

@@ -29,6 +29,15 @@ export function cellsOf(record: string, delimiter: string): string[] {
   }
 }
 
+/** A record of these cells, without a line end. */
+export function rowOf(cells: readonly string[], delimiter: string): string {
+  return cells
+    .map((cell) =>
+      cell.includes(delimiter) || /["\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell,
+    )
+    .join(delimiter);
+}
+
 const DELIMITERS = [',', ';', '\t', '|'];
 
 /** The delimiter that the header has most often. */

@@ -4,7 +4,14 @@ import { FileFault, faultText } from '../../records/file-fault.ts';
 import { pathOf, type Client, type TaskReceipt } from '../client.ts';
 import { ended } from '../tasks.ts';
 import { detectDelimiter } from './csv-cells.ts';
-import { convert, detectColumns, type BadRow, type Column, type Mapping } from './columns.ts';
+import {
+  convert,
+  detectColumns,
+  type BadRow,
+  type Column,
+  type Mapping,
+  type Mended,
+} from './columns.ts';
 import { fileType, recordsOf, type FileRecord, type FileType } from './record-files.ts';
 
 /** Maximum size of a request; well below the smallest body limit in common use. */
@@ -70,6 +77,7 @@ export interface Sending {
   /** POST: documents are replaced; PUT: they are updated. */
   readonly method: string;
   readonly mapping: Mapping;
+  readonly mended: Mended;
 }
 
 /** What has happened so far. */
@@ -137,10 +145,11 @@ export class FileSender {
     const { type, delimiter } = this.#sending.mapping;
     let isHeader = type === 'csv';
     let read = 0;
+    let position = 0;
     try {
       for await (const records of recordsOf(file, type, delimiter)) {
         this.#signal.throwIfAborted();
-        for (const record of records.slice(isHeader ? 1 : 0)) this.#take(record);
+        for (const record of records.slice(isHeader ? 1 : 0)) this.#take(record, position++);
         if (records.length > 0) isHeader = false;
         this.#close();
         if (this.#bytes >= PIECE_BYTES) await this.#sendPiece();
@@ -155,14 +164,29 @@ export class FileSender {
     return this.#progress;
   }
 
-  #take(record: FileRecord): void {
-    const converted = convert(record, this.#sending.mapping);
+  /**
+   * Sends rows that were left out, as they are mended by now.
+   * @param others number of further ones, which were not kept
+   */
+  async sendRows(rows: readonly BadRow[], others: number): Promise<Progress> {
+    this.#progress = { ...NOT_BEGUN, badCount: others };
+    for (const row of rows) this.#take(row, row.position);
+    this.#close();
+    await this.#sendPiece();
+    await this.#wait();
+    return this.#progress;
+  }
+
+  #take({ line, text: found }: FileRecord, position: number): void {
+    const { mapping, mended } = this.#sending;
+    const text = mended.get(position) ?? found;
+    const converted = convert({ line, text }, mapping);
     if ('reason' in converted) {
-      this.#leaveOut({ ...record, reason: converted.reason });
+      this.#leaveOut({ line, position, text, reason: converted.reason });
       return;
     }
-    if (this.#documents === 0) this.#first = record.line;
-    this.#last = record.line;
+    if (this.#documents === 0) this.#first = line;
+    this.#last = line;
     this.#documents++;
     this.#lines.push(converted.document);
   }

@@ -1,14 +1,18 @@
 /** Files of documents: their records, their columns, and what becomes of them. */
 import assert from 'node:assert/strict';
 import {
+  badRows,
   badRowsFile,
+  cellsToMend,
   convert,
   detectColumns,
   detectPrimaryKey,
+  mendedText,
   proposedIndex,
+  wrongCell,
   type Mapping,
 } from '../../../src/web/import/columns.ts';
-import { cellsOf, detectDelimiter, numberOf } from '../../../src/web/import/csv-cells.ts';
+import { cellsOf, detectDelimiter, numberOf, rowOf } from '../../../src/web/import/csv-cells.ts';
 import { fileType, recordsOf, type FileType } from '../../../src/web/import/record-files.ts';
 import { mulberry } from '../../support/random.ts';
 
@@ -218,10 +222,48 @@ describe('Columns of a file', () => {
     ] as const) {
       assert.match((convert({ line: 1, text }, json) as any).reason, reason, text);
     }
-    const file = badRowsFile(mapping, [{ line: 2, reason: '', text: '1,two,true\r\n' }]);
+    const file = badRowsFile(mapping, [{ line: 2, text: '1,two,true\r\n' }]);
     assert.deepEqual(file, { name: 'bad-rows.csv', text: 'id,n,ok\n1,two,true\n' });
-    const rows = badRowsFile(json, [{ line: 2, reason: '', text: '\n{"a":\n1}' }]);
+    const rows = badRowsFile(json, [{ line: 2, text: '\n{"a":\n1}' }]);
     assert.deepEqual(rows, { name: 'bad-rows.ndjson', text: '{"a": 1}\n' });
+  });
+
+  it('are mended by their cells: missing ones are empty, empty ones too many go', () => {
+    const mapping = mappingOf('csv', ['id,n,t', '1,1,x', '2,2,y']);
+    const mend = (text: string, ...changes: [number, string][]): string => {
+      const cells = cellsToMend(text, mapping);
+      for (const [at, cell] of changes) cells[at] = cell;
+      return mendedText(cells, mapping);
+    };
+    assert.equal(mend('3,two,"a, b"\r\n', [1, '2']), '3,2,"a, b"');
+    assert.equal(mend('3'), '3,,');
+    assert.equal(mend('3,2,a, b', [2, 'a, b'], [3, '']), '3,2,"a, b"');
+    assert.equal(mend('3,2,a,b'), '3,2,a,b');
+    const first = (text: string): number => wrongCell(cellsOf(text, ','), mapping);
+    assert.deepEqual(['1,two,x', ',1,x', '1,2', '1,2,x,y', '1,x'].map(first), [1, 0, 2, 3, 1]);
+    const records = ['1,1,x', '2,two,y', '3,three,z'].map((text) => ({ line: 5, text }));
+    // Records of one line differ by position, and a row that was mended stays in the list.
+    const mended = new Map([
+      [1, '2,2,y'],
+      [2, '3,four,z'],
+    ]);
+    assert.deepEqual(badRows(mapping, records, mended), [
+      { line: 5, position: 1, text: '2,2,y', reason: null },
+      { line: 5, position: 2, text: '3,four,z', reason: 'The value four of n is not a number.' },
+    ]);
+  });
+
+  it('have the same cells after they are written', () => {
+    const seed = Date.now() % 1_000_000;
+    const random = mulberry(seed);
+    const below = (bound: number): number => Math.floor(random() * bound);
+    for (let round = 0; round < 500; round++) {
+      const delimiter = [',', ';', '\t', '|'][below(4)]!;
+      const cell = (): string =>
+        Array.from({ length: below(5) }, () => [...'a" \n\r\t,;|'][below(9)]).join('');
+      const cells = Array.from({ length: 1 + below(4) }, cell);
+      assert.deepEqual(cellsOf(rowOf(cells, delimiter), delimiter), cells, `seed ${seed}`);
+    }
   });
 
   it('are separated by the separator that the header has most often', () => {

@@ -2,7 +2,7 @@ import type { Column, ColumnType } from '../../import/columns.ts';
 import { Table, type TableColumn } from '../../parts/table.tsx';
 
 /** Fields that are shown. Further ones keep their names. */
-const FIELDS_MAX = 200;
+export const FIELDS_MAX = 200;
 
 /** A name that two fields have; null: all differ. */
 export function repeatedName(columns: readonly Column[]): string | null {

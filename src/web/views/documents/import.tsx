@@ -2,14 +2,19 @@ import type { RefObject } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { parseDelimiter } from '../../../records/csv-records.ts';
 import { viewHref } from '../../address.ts';
+import { download } from '../../download.ts';
 import { counted, size } from '../../format.ts';
 import { useAction, useLoaded, type Action, type Loaded } from '../../hooks.ts';
 import {
   badRows,
+  badRowsFile,
+  checkedRow,
   detectPrimaryKey,
   proposedIndex,
+  type BadRow,
   type Column,
   type Mapping,
+  type Mended,
   type Target,
 } from '../../import/columns.ts';
 import {
@@ -18,6 +23,7 @@ import {
   sampleOf,
   type Progress,
   type Sample,
+  type Sending,
 } from '../../import/send-file.ts';
 import { Choice } from '../../parts/choice.tsx';
 import { Field } from '../../parts/field.tsx';
@@ -37,14 +43,20 @@ interface Typed {
   readonly delimiter?: string;
   readonly primaryKey?: string;
   readonly columns?: readonly Column[];
+  readonly mended?: Mended;
 }
+
+const NONE: Mended = new Map();
 
 interface ImportState {
   readonly action: Action;
   readonly progress: Progress;
   /** What was sent last. */
-  readonly sent: { readonly into: string; readonly mapping: Mapping } | null;
-  start(file: File, into: string, method: string, mapping: Mapping): void;
+  readonly sent: Sending | null;
+  /** Rows that were left out, as they are mended since. */
+  readonly mended: Mended;
+  onMend(mended: Mended): void;
+  start(from: File | readonly BadRow[], sending: Sending): void;
   stop(): void;
   /** Shows no result any more. */
   forget(): void;
@@ -55,19 +67,32 @@ function useImport(onDone: () => void): ImportState {
   const action = useAction();
   const [progress, setProgress] = useState(NOT_BEGUN);
   const [sent, setSent] = useState<ImportState['sent']>(null);
+  const [mended, setMended] = useState(NONE);
   const stopping = useRef<AbortController | null>(null);
-  const start: ImportState['start'] = (file, into, method, mapping) => {
+  const send = async (sender: FileSender, from: File | readonly BadRow[]): Promise<Progress> => {
+    const result = await (from instanceof File
+      ? sender.send(from)
+      : sender.sendRows(from, progress.badCount - from.length));
+    const refused = result.pieces.find(({ outcome }) => outcome instanceof Error);
+    if (refused !== undefined) throw refused.outcome as Error;
+    if (result.pieces.length === 0) throw new Error('No row of the file can become a document.');
+    return result;
+  };
+  const start: ImportState['start'] = (from, sending) => {
     const { signal } = (stopping.current = new AbortController());
     setProgress(NOT_BEGUN);
-    setSent({ into, mapping });
+    setSent(sending);
+    const isFile = from instanceof File;
+    if (isFile) setMended(NONE);
     action.run(async () => {
-      const sender = new FileSender(client, { into, method, mapping }, signal, setProgress);
-      const { pieces, badCount } = await sender.send(file);
-      const refused = pieces.find(({ outcome }) => outcome instanceof Error);
-      if (refused !== undefined) throw refused.outcome as Error;
-      if (pieces.length === 0) throw new Error('No row of the file can become a document.');
-      // After a failure, the file and what was chosen stay, to be corrected and sent again.
-      onDone();
+      const sender = new FileSender(client, sending, signal, setProgress);
+      const { pieces, badCount } = await send(sender, from).catch((error: unknown) => {
+        if (!isFile) setProgress(progress);
+        throw error;
+      });
+      // After a failure, the file and what was chosen or mended stay, to be sent again.
+      setMended(NONE);
+      if (isFile) onDone();
       const bad = badCount === 0 ? '' : ` ${counted(badCount, 'row')} left out.`;
       const cut =
         pieces.length > 1 ? ` The file was sent in ${counted(pieces.length, 'piece')}.` : '';
@@ -78,9 +103,14 @@ function useImport(onDone: () => void): ImportState {
     action,
     progress,
     sent,
+    mended,
+    onMend: setMended,
     start,
     stop: () => stopping.current?.abort(),
-    forget: () => setSent(null),
+    forget: () => {
+      setSent(null);
+      setMended(NONE);
+    },
   };
 }
 
@@ -126,7 +156,7 @@ export function Import({ uid }: { uid: string | null }): JSX.Element {
   const proposed = file === null || sample === null ? '' : proposedFor(file, sample);
   const into = typed.into ?? proposed;
   const known = list.find((index) => index.uid === into)?.primaryKey ?? null;
-  useUnsaved(file !== null || state.action.running, true);
+  useUnsaved(file !== null || state.mended.size > 0 || state.action.running, true);
   return (
     <section class="panel" aria-label="Add documents">
       <h2>Add documents</h2>
@@ -175,13 +205,15 @@ function Plan(props: PlanProps): JSX.Element {
   const primaryKey = known ?? typed.primaryKey ?? detectPrimaryKey(columns);
   const mapping: Mapping = { ...sample, columns, primaryKey };
   const repeated = repeatedName(columns);
-  const bad = badRows(mapping, sample.records);
+  const { mended = NONE } = typed;
+  const rows = badRows(mapping, sample.records, mended);
+  const bad = rows.filter(({ reason }) => reason !== null);
   const { action } = state;
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        state.start(file, into, typed.method ?? 'POST', mapping);
+        state.start(file, { into, method: typed.method ?? 'POST', mapping, mended });
       }}
     >
       <PlanFields {...props} mapping={mapping} />
@@ -192,11 +224,14 @@ function Plan(props: PlanProps): JSX.Element {
       />
       <BadRows
         title={`${bad.length} of the first ${counted(sample.records.length, 'row')} cannot be used`}
-        rows={bad}
+        rows={rows}
+        mapping={mapping}
+        mended={mended}
+        onMend={(next) => onType({ mended: next })}
       >
         <p>
-          These rows are left out, and you can download them afterwards. Values that do not fit the
-          type of their field are kept if you choose the type text.
+          Rows that you do not mend are left out. Values that do not fit the type of their field are
+          kept if you choose the type text.
         </p>
       </BadRows>
       {repeated === null ? null : <p class="warning">Two fields have the name {repeated}.</p>}
@@ -245,7 +280,8 @@ function PlanFields(props: PlanProps & { mapping: Mapping }): JSX.Element {
           label="Separator"
           hint="Type the word tab for a tab."
           value={typed.delimiter ?? (sample.delimiter === '\t' ? 'tab' : sample.delimiter)}
-          onInput={(delimiter) => onType({ delimiter })}
+          // Cells are mended for one separator.
+          onInput={(delimiter) => onType({ delimiter, mended: NONE })}
         />
       ) : null}
     </div>
@@ -279,7 +315,6 @@ function PrimaryKey({ known, mapping, onType }: PrimaryKeyProps): JSX.Element {
 function Result({ state }: { state: ImportState }): JSX.Element {
   const { action, progress, sent } = state;
   if (action.running || sent === null) return <></>;
-  const { bad, badCount } = progress;
   return (
     <>
       <Problem error={action.error} uid={sent.into} />
@@ -303,13 +338,48 @@ function Result({ state }: { state: ImportState }): JSX.Element {
           </p>
         </>
       )}
-      <BadRows
-        title={`${counted(badCount, 'row')} left out`}
-        rows={bad}
-        all={badCount}
-        mapping={sent.mapping}
-      />
+      <LeftOut state={state} sent={sent} />
     </>
+  );
+}
+
+/** Rows that were left out: to be mended here and sent, or downloaded. */
+function LeftOut({ state, sent }: { state: ImportState; sent: Sending }): JSX.Element {
+  const { progress, mended } = state;
+  const { mapping } = sent;
+  const rows = progress.bad.map((row) =>
+    mended.has(row.position) ? checkedRow(row, row.position, mapping, mended) : row,
+  );
+  const ready = rows.filter(({ reason }) => reason === null).length;
+  return (
+    <BadRows
+      title={`${counted(progress.badCount, 'row')} left out`}
+      rows={rows}
+      all={progress.badCount}
+      mapping={mapping}
+      mended={mended}
+      onMend={state.onMend}
+    >
+      <p class="buttons">
+        <button
+          type="button"
+          disabled={ready === 0}
+          onClick={() => state.start(rows, { ...sent, mended })}
+        >
+          Send {counted(ready, 'mended row')}
+        </button>
+        <button
+          type="button"
+          onClick={() => {
+            const file = badRowsFile(mapping, rows);
+            download(new Blob([file.text]), file.name);
+          }}
+        >
+          Download {rows.length === 1 ? 'this row' : `these ${counted(rows.length, 'row')}`}
+        </button>
+        <span>Mend the file and add it like any other.</span>
+      </p>
+    </BadRows>
   );
 }
 
