@@ -39,7 +39,7 @@ for (const transport of ['fastest', 'node'] as const) {
         assert.doesNotMatch(policy, /unsafe|\*|https?:/);
         const html = await response.text();
         assert.ok(html.startsWith('<!doctype html>'));
-        assert.ok(gzipSync(html).length < 165_000);
+        assert.ok(gzipSync(html).length < 150_000);
         // It loads nothing from elsewhere.
         const style = /<style>(.*?)<\/style>/s.exec(html)![1]!;
         assert.ok(!/@import|url\(/.test(style));

@@ -68,7 +68,7 @@ function NoIndex(): JSX.Element {
           disabled={action.running}
           onClick={() => action.run(() => loadDemo(client))}
         >
-          Try it with 431 books
+          Try it with 200 books
         </button>
       </p>
       <Outcome action={action} />
