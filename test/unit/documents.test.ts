@@ -389,6 +389,19 @@ describe('The documents', () => {
     assert.deepEqual(without, []);
   });
 
+  it('say nothing in two versions, one below the other', () => {
+    const BEGINNING = 80;
+    const twice = pages.flatMap((page) => {
+      const lines = readFileSync(page, 'utf8').split('\n');
+      return lines.flatMap((line, i) => {
+        const begin = line.slice(0, BEGINNING);
+        const isVersion = begin.length === BEGINNING && lines[i - 1]?.startsWith(begin);
+        return isVersion === true ? [`${page}:${i + 1}: ${begin}`] : [];
+      });
+    });
+    assert.deepEqual(twice, []);
+  });
+
   it('have at most 45,000 words for users, and 15,000 for those who change the code', () => {
     const shelf = { users: 0, internals: 0 };
     for (const page of pages.filter((name) => name.startsWith('docs/'))) {
