@@ -197,9 +197,10 @@ const LONG_NUMBER = /\d{16}/;
  */
 export function parseTemplateJson(text: string): unknown {
   if (!LONG_NUMBER.test(text)) return JSON.parse(text);
-  // Only outside strings. A string ends at the first quote without a preceding backslash.
+  // Only outside strings, and no part of a fraction. A string ends at the first quote without a
+  // preceding backslash.
   const exact = text.replace(
-    /"(?:[^"\\]|\\.)*"|(-?\d{16,})(?![\d.eE])/g,
+    /"(?:[^"\\]|\\.)*"|(?<![\d.eE+-])(-?\d{16,})(?![\d.eE])/g,
     (token: string, integer: string | undefined) =>
       integer === undefined || Number.isSafeInteger(Number(integer)) ? token : `"${integer}"`,
   );

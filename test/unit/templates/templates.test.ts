@@ -153,6 +153,12 @@ describe('A document template', () => {
     assert.equal(document.b, '1234567890123456789"9007199254740993');
     assert.equal(document.c, 1_234_567_890_123_456);
   });
+
+  it('leaves fractions and exponents of many digits alone', () => {
+    const numbers =
+      '[0.30000000000000004,-9.98765432109876543,1e-00000000000000000007,9007199254740993.5]';
+    assert.deepEqual(parseTemplateJson(numbers), JSON.parse(numbers));
+  });
 });
 
 describe('A template as hostile input', () => {
