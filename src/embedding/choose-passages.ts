@@ -164,38 +164,59 @@ interface Match {
  */
 function byWords(hit: Json): Found[] {
   const matches = (hit._matchesPosition ?? {}) as Record<string, Match[]>;
-  const matched = Object.entries(matches)
-    .filter(([, list]) => list.every(({ indices }) => indices === undefined))
-    .map(([attribute]) => attribute);
-  const own = Object.keys(hit).filter((name) => !name.startsWith('_'));
-  const longest = longestText(hit, matched) ?? longestText(hit, own);
+  const isMatched = (attribute: string): boolean =>
+    Object.hasOwn(matches, attribute) &&
+    matches[attribute]!.every(({ indices }) => indices === undefined);
+  const texts = textsOf(hit);
+  const longest =
+    longestOf(texts.filter(({ attribute }) => isMatched(attribute))) ??
+    longestOf(texts.filter(({ attribute }) => !attribute.startsWith('_')));
   if (longest === null) return [];
   const { attribute, text } = longest;
   const bytes = Buffer.from(text);
-  const positions = (matches[attribute] ?? []).map(({ start, length }) => ({
-    start,
-    word: bytes.toString('utf8', start, start + length).toLowerCase(),
-  }));
-  const wordsIn = ({ start, length }: Passage): number =>
-    new Set(
-      positions.filter((at) => at.start >= start && at.start < start + length).map((at) => at.word),
-    ).size;
-  return passagesOf(text, CUT)
-    .map((passage) => ({ passage, words: wordsIn(passage) }))
-    .sort((a, b) => b.words - a.words)
-    .filter(({ words }, n) => words > 0 || n === 0)
+  const found = passagesOf(text, CUT).map((passage) => ({ passage, words: new Set<string>() }));
+  const positions = isMatched(attribute) ? matches[attribute]! : [];
+  let n = 0;
+  for (const { start, length } of positions.toSorted((a, b) => a.start - b.start)) {
+    while (n < found.length && endOf(found[n]!.passage) <= start) n++;
+    if (n === found.length) break;
+    const { passage, words } = found[n]!;
+    if (start >= passage.start) {
+      words.add(bytes.toString('utf8', start, start + length).toLowerCase());
+    }
+  }
+  return found
+    .sort((a, b) => b.words.size - a.words.size)
+    .filter(({ words }, rank) => words.size > 0 || rank === 0)
     .map(({ passage }) => ({ ...passage, attribute }));
 }
 
-function longestText(
-  hit: Json,
-  attributes: readonly string[],
-): { attribute: string; text: string } | null {
-  let longest: { attribute: string; text: string } | null = null;
-  for (const attribute of attributes) {
-    const text = textField(hit, attribute)?.text;
-    if (text === undefined || text.trim() === '') continue;
-    if (longest === null || text.length > longest.text.length) longest = { attribute, text };
+function endOf({ start, length }: Passage): number {
+  return start + length;
+}
+
+interface AttributeText {
+  /** A path of names with dots between them. */
+  attribute: string;
+  text: string;
+}
+
+/** All texts outside of lists. */
+function textsOf(owner: object, before = ''): AttributeText[] {
+  return Object.entries(owner).flatMap(([name, value]: [string, unknown]) => {
+    const attribute = before + name;
+    if (typeof value === 'string') return [{ attribute, text: value }];
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return [];
+    return textsOf(value, `${attribute}.`);
+  });
+}
+
+/** null: all are blank. */
+function longestOf(texts: readonly AttributeText[]): AttributeText | null {
+  let longest: AttributeText | null = null;
+  for (const one of texts) {
+    if (one.text.trim() === '') continue;
+    if (longest === null || one.text.length > longest.text.length) longest = one;
   }
   return longest;
 }

@@ -73,7 +73,8 @@ function* sentencesOf(text: string, bytesMax: number): Generator<Sentence> {
 
 /** What fits of a text, up to the end of a word if it has several. */
 function pieceOf(text: string, bytesMax: number): string {
-  const cut = cutText(text, bytesMax);
+  // Every code unit takes at least one byte.
+  const cut = cutText(text.slice(0, bytesMax), bytesMax);
   if (cut.length === text.length) return text;
   const words = /^[\s\S]*\s(?=\S*$)/u.exec(cut)?.[0] ?? '';
   return words.trim() === '' ? cut : words;

@@ -2,6 +2,7 @@
  * Rendering for a single request: documents for a chat model, or a template to preview. Runs on the
  * thread of `render-worker.ts`; pure.
  */
+import { jsonString, RawJson } from '../base/json.ts';
 import { err, ok, type Result } from '../base/result.ts';
 import {
   parseDocumentTemplate,
@@ -148,8 +149,8 @@ interface Piece {
 
 function pieces(documents: readonly Json[], { passages = null, order }: TextsRequest): Piece[] {
   if (passages === null) return documents.map((document) => ({ document, passage: null }));
-  const response = JSON.parse(textOf(passages.hits)) as { hits: Json[] };
   const primaryKey = order?.primaryKey ?? null;
+  const response = responseOf(passages.hits, primaryKey);
   const byId = new Map(documents.map((document) => [String(document[primaryKey ?? '']), document]));
   return choosePassages(response, { ...passages, primaryKey }).map(({ passage, hit }) => {
     const whole = primaryKey === null ? hit : (byId.get(String(passage.id)) ?? hit);
@@ -181,7 +182,7 @@ export interface FoundPassages {
 }
 
 export function passagesForRequest(request: PassagesQuery): FoundPassages {
-  const response = JSON.parse(textOf(request.result)) as { hits: Json[]; degraded?: unknown };
+  const response = responseOf(request.result, request.primaryKey);
   const { degraded } = response;
   const chosen = choosePassages(response, request);
   return {
@@ -211,18 +212,44 @@ export function hitsForRequest(
   primaryKey: string | null,
   hidden: readonly string[] = [],
 ): Hits {
-  const { hits } = JSON.parse(textOf(result)) as { hits: Json[] };
+  const { hits } = responseOf(result, primaryKey);
   for (const hit of hits) for (const name of hidden) delete hit[name];
   const ids = hits.map((hit) => (primaryKey === null ? undefined : hit[primaryKey]));
   const documents: string[] = [];
   let length = 0;
   for (const hit of hits) {
-    const document = JSON.stringify(hit);
+    const id = primaryKey === null ? null : hit[primaryKey];
+    const document =
+      typeof id === 'bigint'
+        ? jsonString({ ...hit, [primaryKey!]: new RawJson(String(id)) })
+        : JSON.stringify(hit);
     length += document.length;
     if (length > HITS_LENGTH_MAX) break;
     documents.push(document);
   }
   return { ids: ids.includes(undefined) ? null : ids.map(String), documents };
+}
+
+/**
+ * A search response. An id that is a whole number beyond those that JavaScript represents exactly
+ * is a `bigint`.
+ */
+function responseOf(
+  result: Uint8Array,
+  primaryKey: string | null,
+): { hits: Json[]; degraded?: unknown } {
+  const text = textOf(result);
+  const response = JSON.parse(text) as { hits: Json[]; degraded?: unknown };
+  if (primaryKey === null) return response;
+  const rounded = [...response.hits.entries()].filter(([, { [primaryKey]: id }]) => isRounded(id));
+  if (rounded.length === 0) return response;
+  const { hits } = parseTemplateJson(text) as { hits: Json[] };
+  for (const [n, hit] of rounded) hit[primaryKey] = BigInt(hits[n]![primaryKey] as string);
+  return response;
+}
+
+function isRounded(id: unknown): boolean {
+  return typeof id === 'number' && !Number.isSafeInteger(id);
 }
 
 /** Decodes UTF-8. */

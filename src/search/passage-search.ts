@@ -25,10 +25,10 @@ export function passageSearch(request: SearchRequest, embedders: Embedders): Pas
   const hybrid = request.hybrid ?? (first !== undefined && isAsked ? { embedder: first } : null);
   const chunks = chunksOf(embedders, hybrid?.embedder);
   const params: SearchRequest = {
-    matchingStrategy: 'natural',
     ...request,
+    matchingStrategy: request.matchingStrategy ?? 'natural',
     // With ranks, words are never enough: the passages of each hit are compared with the vector.
-    ...(hybrid !== null && { hybrid: { fusion: 'rrf' as const, ...hybrid } }),
+    ...(hybrid !== null && { hybrid: { ...hybrid, fusion: hybrid.fusion ?? 'rrf' } }),
     retrieveVectors: chunks !== null,
     showMatchesPosition: true,
   };

@@ -61,14 +61,16 @@ describe('Passages', function () {
     return (await server.call('GET', path)).json._vectors.e.embeddings.length;
   };
   const passages = (body: Json, key?: string): Promise<Json> => ask(body, key, 'passages');
-  const ask = async (body: Json, key = server.masterKey, route: string): Promise<Json> => {
-    const response = await fetch(`${server.url}/indexes/${uid}/${route}`, {
+  const ask = async (body: Json, key: string | undefined, path: string): Promise<Json> => {
+    const response = await send(body, path, key);
+    return { status: response.status, ...((await response.json()) as object) };
+  };
+  const send = (body: Json, path: string, key = server.masterKey): Promise<Response> =>
+    fetch(`${server.url}/indexes/${uid}/${path}`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });
-    return { status: response.status, ...((await response.json()) as object) };
-  };
 
   const SEA = { id: 1, title: 'Sea', kind: 'a', text: `${FILLER} ${WHALE} ${FILLER}` };
   const HOME = { id: 2, title: 'Home', kind: 'b', text: `${CAT} ${FILLER}` };
@@ -194,6 +196,25 @@ describe('Passages', function () {
     // The filler is in both documents, and returned once.
     const all = (await passages({ q: 'blue whale below ice', maxTokens: 2_000 })).passages;
     assert.equal(all.filter((one: Json) => one.text.includes(FILLER)).length, 1);
+  });
+
+  it('of documents with long numbers name the exact id', async () => {
+    await setUp();
+    const path = `/indexes/${uid}/documents`;
+    const body = `[{"id":9007199254740993,"score":0.30000000000000004,"title":"Sea","text":"${WHALE}"}]`;
+    const task = await server.finish('POST', path, { text: body });
+    assert.equal(task.status, 'succeeded', JSON.stringify(task.error));
+    const found = await send({ q: 'whale' }, 'passages');
+    assert.match(await found.text(), /"id":9007199254740993,/);
+  });
+
+  it('are found by a vector alone', async () => {
+    await setUp();
+    await add([SEA, HOME]);
+    const { json } = await server.call('GET', `/indexes/${uid}/documents/1?retrieveVectors=true`);
+    const found = await passages({ vector: json._vectors.e.embeddings[1] });
+    assert.equal(found.passages?.[0].text, WHALE, JSON.stringify(found));
+    assert.equal((await passages({ vector: [1] })).code, 'invalid_vector_dimensions');
   });
 
   it('are chosen by words without an embedder', async () => {

@@ -1,3 +1,4 @@
+import { RawJson } from '../../base/json.ts';
 import { complete } from '../../contract/declare.ts';
 import { PASSAGES, PASSAGES_DEFAULTS, type PassagesRequest } from '../../contract/passages.ts';
 import { FOUND_PASSAGES } from '../../contract/responses.ts';
@@ -40,8 +41,8 @@ async function findPassages(
   const uid = context.params.index_uid!;
   const { maxTokens, documents, ...request } = context.body;
   const counts = complete({ maxTokens, documents }, PASSAGES_DEFAULTS);
-  await checkSearch(uid, request, server);
-  const { params, chunked } = passageSearch(request, indexes.settings(uid)!.embedders);
+  const { params, chunked } = passageSearch(request, indexes.settings(uid)?.embedders ?? {});
+  await checkSearch(uid, params, server);
   const asked = { kind: 'search', uid, params: { ...params, limit: counts.documents } } as const;
   const [{ bytes }] = await search.execute(asked, callerOf(context));
   const found = await server.renders
@@ -55,5 +56,13 @@ async function findPassages(
       if (error instanceof RenderStopped) throw new ApiError('bad_request', error.message);
       throw error;
     });
-  return json(200, { ...found, processingTimeMs: Math.round(performance.now() - startedAt) });
+  const passages = found.passages.map((one) => ({
+    ...one,
+    id: typeof one.id === 'bigint' ? new RawJson(String(one.id)) : one.id,
+  }));
+  return json(200, {
+    ...found,
+    passages,
+    processingTimeMs: Math.round(performance.now() - startedAt),
+  });
 }

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
-import { choosePassages } from '../../../src/embedding/choose-passages.ts';
+import { choosePassages, type CitedPassage } from '../../../src/embedding/choose-passages.ts';
 import { type Cut, passagesOf, tokensOf } from '../../../src/embedding/passages.ts';
+import { hitsForRequest, passagesForRequest } from '../../../src/embedding/render-request.ts';
 import { Renderer, type RenderedRow } from '../../../src/embedding/render.ts';
+import { passageSearch } from '../../../src/search/passage-search.ts';
 import { mulberry } from '../../support/random.ts';
 
 const SENTENCE = 'The quick brown fox jumps over the lazy dog again. ';
@@ -249,6 +251,35 @@ describe('Passages for a model', () => {
     assert.match(first!.text, /The whale swims/);
     const { start: at, length, text: cited } = first!;
     assert.equal(Buffer.from(body).toString('utf8', at, at + length), cited);
+  });
+
+  it('are of nested texts, too, but not of lists', () => {
+    const body = { parts: ['A list of texts that is longer than any other.'], text: 'Below it.' };
+    const [{ attribute, text: cited }] = choose([{ id: 1, body, t: 'x' }], 100) as [CitedPassage];
+    assert.deepEqual([attribute, cited], ['body.text', 'Below it.']);
+  });
+
+  it('come from a search by ranks, also where null is given', () => {
+    const request = { q: 'whale', hybrid: { embedder: 'e', fusion: null } };
+    const { hybrid } = passageSearch(request, {}).params;
+    assert.deepEqual(hybrid, { embedder: 'e', fusion: 'rrf' });
+  });
+
+  it('name ids that JavaScript does not represent', () => {
+    const result = Buffer.from(
+      '{"hits":[{"id":9007199254740993,"score":0.30000000000000004,"t":"a whale"},{"id":"9007199254740993","t":"cats"}]}',
+    );
+    const found = passagesForRequest({ result, primaryKey: 'id', maxTokens: 100, chunked: null });
+    assert.deepEqual(
+      found.passages.map(({ id }) => id),
+      [9_007_199_254_740_993n, '9007199254740993'],
+    );
+    const hits = hitsForRequest(result, 'id');
+    assert.deepEqual(hits.ids, ['9007199254740993', '9007199254740993']);
+    assert.equal(
+      hits.documents[0],
+      '{"id":9007199254740993,"score":0.30000000000000004,"t":"a whale"}',
+    );
   });
 
   it('are none of documents without text, and without an id where it is not displayed', () => {
