@@ -31,7 +31,7 @@ const HEAVY: Record<string, { queries: number; query: (n: number) => object }> =
     query: (n) => ({ q: WORDS[n % 8], sort: [`log(1 + sales + id / ${n + 1}) * stock:desc`] }),
   },
   element: {
-    queries: 2,
+    queries: 60,
     query: (n) => ({ filter: `items[price < ${n % 31} AND NOT colour = ${WORDS[n % 8]}]` }),
   },
   natural: {
