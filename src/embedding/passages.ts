@@ -80,11 +80,16 @@ function pieceOf(text: string, bytesMax: number): string {
   return words.trim() === '' ? cut : words;
 }
 
-/** At most `count` sentences with at most `bytesMax` bytes. */
+/**
+ * At most `count` sentences with at most `bytesMax` bytes. The first with words is never among
+ * them: a passage begins after the one before.
+ */
 function lastOf(sentences: readonly Sentence[], count: number, bytesMax: number): Sentence[] {
   const last: Sentence[] = [];
   let bytes = 0;
-  for (const sentence of sentences.slice(count === 0 ? sentences.length : -count).reverse()) {
+  const first = sentences.findIndex(({ text }) => text.trim() !== '');
+  const rest = first === -1 ? [] : sentences.slice(first + 1);
+  for (const sentence of rest.slice(count === 0 ? rest.length : -count).reverse()) {
     bytes += sentence.bytes;
     if (bytes > bytesMax) break;
     last.unshift(sentence);
