@@ -124,6 +124,8 @@ bool ElementColumnFilter::FindCondition(const Test& test, const segment::Columns
         out.codes = {kAny};
         break;
       }
+      // No element is one of no values.
+      if (!test.values) break;
       out.codes = test.values->Ranges(columns, *test.field);
       for (ValueRange& range : out.codes) {
         range.begin += ElementCode::kFirst;
