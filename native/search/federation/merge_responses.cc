@@ -249,14 +249,15 @@ class ResponseMerge {
 
  private:
   // Takes from two lists alternately, and notes what each gives. How many documents both have is
-  // not known: there are at least as many as the longer list has.
+  // not known: there are at least as many as the longer list has, and as were drafted.
   Status DraftHits(uint64_t end) {
     if (responses_.size() != 2) return Status::Internal("a draft has two lists");
     TeamDraft draft(responses_, request_["draft"]["seed"].integer());
     KeptHits kept(true, true);
     std::vector<std::string>& teams = response_.head.teams;
     teams.resize(2);
-    for (uint64_t position = 0; position < end;) {
+    uint64_t position = 0;
+    while (position < end) {
       const auto hit = draft.Next();
       if (!hit) break;
       if (!kept.Add(*hit->hit)) continue;
@@ -266,7 +267,7 @@ class ResponseMerge {
       // Without its quotation marks.
       teams[hit->server] += hit->hit->document.substr(1, kDraftedKeySize);
     }
-    total_ = std::max(responses_[0].total, responses_[1].total);
+    total_ = std::max({responses_[0].total, responses_[1].total, position});
     return Status::Ok();
   }
 

@@ -370,7 +370,9 @@ TEST(MergeResponses, DraftsTheHitsOfTwoListsByTeams) {
     std::set<int> both(lists[0].begin(), lists[0].end());
     both.insert(lists[1].begin(), lists[1].end());
     EXPECT_EQ(taken, both);
-    EXPECT_EQ(whole.total, std::max(lists[0].size(), lists[1].size()));
+    EXPECT_EQ(whole.total, both.size());
+    EXPECT_EQ(DraftOf(lists[0], lists[1], seed, 0, 0).total,
+              std::max(lists[0].size(), lists[1].size()));
     // Pages are parts of the same draft.
     std::vector<int> pages;
     std::string keys;
