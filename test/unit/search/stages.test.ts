@@ -103,8 +103,9 @@ describe(`the stages of a search (SEED=${SEED})`, () => {
       assert.ok(stages.elapsedMs <= whole);
       for (const { name, ms, cpuMs = 0, unit, size } of list) {
         seen.add(name);
-        all += ms;
-        if (name === 'other') unnamed += ms;
+        // Others may have the processor meanwhile.
+        all += cpuMs;
+        if (name === 'other') unnamed += cpuMs;
         assert.ok(ms >= 0 && cpuMs >= 0);
         assert.equal(unit === undefined, size === undefined);
       }
@@ -113,7 +114,7 @@ describe(`the stages of a search (SEED=${SEED})`, () => {
       if (asked.filter !== undefined) assert.ok(named.includes('filter'));
       if (asked.facets !== undefined) assert.ok(named.includes('facets'));
     }
-    assert.ok(unnamed < all * 0.05, `${unnamed} of ${all} ms`);
+    assert.ok(unnamed < all * 0.05, `${unnamed} of ${all} ms of CPU`);
     const rules = ['rule words', 'rule typo', 'rule proximity', 'rule exactness', 'rule price:'];
     const others = [
       ...['resolve', 'permit', 'request', 'handover', 'thread', 'parse', 'plan', 'terms', 'filter'],
