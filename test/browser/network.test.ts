@@ -117,7 +117,9 @@ describe('The network on the page, in a browser', () => {
     });
     await stage.server.call('PATCH', '/network', { body: { sharding: true } });
     await page.reload();
-    await row('near').getByText(String(COUNT)).waitFor();
+    await row('near')
+      .getByRole('cell', { name: String(COUNT), exact: true })
+      .waitFor();
     await row('near').getByText('100 %').waitFor();
     await row('far').getByText('fails').waitFor();
     assert.match((await row('far').textContent())!, /docs/);
