@@ -338,9 +338,9 @@ export function losslessText(value: unknown): string {
   if (value instanceof JsonNumber) return value.text;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(losslessText).join(',')}]`;
-  const members = Object.entries(value).map(
-    ([name, member]) => `${JSON.stringify(name)}:${losslessText(member)}`,
-  );
+  const members = Object.entries(value)
+    .filter(([, member]) => member !== undefined)
+    .map(([name, member]) => `${JSON.stringify(name)}:${losslessText(member)}`);
   return `{${members.join(',')}}`;
 }
 

@@ -1,5 +1,6 @@
 /** `gannet mcp`: lets an assistant on this machine use a server, by standard input and output. */
 import { createRequire } from 'node:module';
+import { jsonString, parseJson } from '../base/json.ts';
 import { RefusedRequest } from '../outbound/api-peer.ts';
 import { protocol } from '../mcp/load.ts';
 import { assistantOf, type Peer, ToolError } from '../mcp/tools.ts';
@@ -51,7 +52,7 @@ function programVersion(): string {
 function peerOf(connection: Connection): Peer {
   return {
     async send({ method, path, body }) {
-      const content = Buffer.from(JSON.stringify(body ?? null));
+      const content = Buffer.from(jsonString(body ?? null));
       const headers = { 'content-type': 'application/json' };
       const sent = body === undefined ? {} : { body: { bytes: content, headers } };
       try {
@@ -61,7 +62,9 @@ function peerOf(connection: Connection): Peer {
           ...sent,
           responseBytesMax: ANSWER_BYTES_MAX,
         });
-        return { status: 200, json: JSON.parse(bytes.toString()) as unknown };
+        const parsed = parseJson(bytes, { exact: true });
+        if (!parsed.ok) throw new ToolError(parsed.error);
+        return { status: 200, json: parsed.value };
       } catch (error) {
         if (error instanceof RefusedRequest) return { status: error.status, json: error.body };
         throw new ToolError((error as Error).message);

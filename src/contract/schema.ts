@@ -73,8 +73,8 @@ export interface Schema {
    */
   'x-exact'?: boolean;
   /**
-   * On a property: an object with the user's numbers, kept as JSON (`RawJson`) with the original
-   * text of each number.
+   * On a property or at the top: an object or a list with the user's numbers, kept as JSON
+   * (`RawJson`) with the original text of each number.
    */
   'x-lossless'?: boolean;
   /** The syntax of a query parameter; see `query.ts`. */

@@ -30,6 +30,7 @@ export interface Validator<T> {
 export function validator<S extends Schema>(schema: S): Validator<Described<S>> {
   const check = compile(schema);
   const whole = schema['x-exact'] === true;
+  const wholeLossless = schema['x-lossless'] === true;
   const named = (keyword: 'x-exact' | 'x-lossless'): string[] =>
     Object.entries<Schema>(schema.properties ?? {}).flatMap(([name, property]) =>
       property[keyword] === true ? [name] : [],
@@ -38,6 +39,7 @@ export function validator<S extends Schema>(schema: S): Validator<Described<S>> 
   const lossless = named('x-lossless');
   const plain = (value: unknown): unknown => {
     if (whole) return exactTexts(value);
+    if (wholeLossless) return new RawJson(losslessText(value));
     const object = value as Record<string, unknown>;
     for (const name of members) {
       if (Object.hasOwn(object, name)) object[name] = exactTexts(object[name]);
@@ -50,7 +52,7 @@ export function validator<S extends Schema>(schema: S): Validator<Described<S>> 
   };
   return {
     schema,
-    exact: whole || members.length + lossless.length > 0,
+    exact: whole || wholeLossless || members.length + lossless.length > 0,
     validate(value) {
       const fault = check(value);
       return fault === null ? ok(plain(value) as Described<S>) : err(fault.toError());

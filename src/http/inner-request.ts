@@ -2,6 +2,7 @@
  * Requests that a handler makes in the name of its caller. They go through everything that a
  * request from outside goes through, so they have exactly the rights of the caller.
  */
+import { jsonString, parseJson } from '../base/json.ts';
 import type { RequestMeter } from '../auth/throttle.ts';
 import type { Connection, RequestHeaders, ResponseStream } from './connection.ts';
 
@@ -15,7 +16,7 @@ export interface InnerRequest {
 
 export interface InnerResponse {
   status: number;
-  /** The body as JSON. */
+  /** The body, parsed with `exact`; null: there is none. */
   json: unknown;
   /** Size of the body. */
   bytes: number;
@@ -38,7 +39,7 @@ export class InnerRequests {
     meter: RequestMeter | undefined,
     bytesMax: number,
   ): Promise<InnerResponse> {
-    const text = body === undefined ? null : Buffer.from(JSON.stringify(body));
+    const text = body === undefined ? null : Buffer.from(jsonString(body));
     const headers: RequestHeaders = {
       ...outer.headers,
       contentType: text === null ? undefined : 'application/json',
@@ -63,8 +64,8 @@ export class InnerRequests {
         this.serve(inner, meter);
       },
     );
-    const json = bytes.length === 0 ? null : (JSON.parse(bytes.toString()) as unknown);
-    return { status, json, bytes: bytes.length };
+    const parsed = parseJson(bytes, { exact: true });
+    return { status, json: parsed.ok ? parsed.value : null, bytes: bytes.length };
   }
 }
 

@@ -3,13 +3,16 @@
  * of a server, which check the rights of the caller and the arguments.
  */
 
+import { losslessText, parseJson, plainNumbers } from '../base/json.ts';
 import { declared } from '../contract/declare.ts';
 import { validator, type Validator } from '../contract/validator.ts';
 import type { Schema } from '../contract/schema.ts';
 
 /** The server that the tools use. */
 export interface Peer {
-  /** Rejects with `ToolError` when there is no usable response. */
+  /**
+   * Rejects with `ToolError` when there is no usable response. `json` has been parsed with `exact`.
+   */
   send(request: PeerRequest): Promise<{ status: number; json: unknown }>;
 }
 
@@ -35,7 +38,7 @@ interface InputSchema extends Schema {
 export interface Tool {
   readonly name: string;
   readonly description: string;
-  /** A JSON Schema of the arguments. */
+  /** A JSON Schema of the arguments, with keywords of our own. */
   readonly inputSchema: InputSchema;
   /** It changes documents: offered only where writes are allowed. */
   readonly writes?: true;
@@ -53,7 +56,7 @@ const INDEXES_MAX = 1_000;
 const COUNTED_MAX = 50;
 
 const INDEX = { indexUid: { type: 'string', description: 'Uid or alias of an index.' } } as const;
-const ID: Schema = { type: ['string', 'integer'] };
+const ID: Schema = { type: ['string', 'integer'], 'x-exact': true };
 const TEXT: Schema = { type: 'string' };
 const TEXTS: Schema = { type: 'array', items: TEXT };
 const FILTER: Schema = {
@@ -189,6 +192,7 @@ const TOOLS: readonly Tool[] = [
           type: 'array',
           items: { type: 'object', additionalProperties: true },
           maxItems: DOCUMENTS_MAX,
+          'x-lossless': true,
         },
       },
       'indexUid',
@@ -208,7 +212,7 @@ const TOOLS: readonly Tool[] = [
     inputSchema: argumentsOf(
       {
         ...INDEX,
-        ids: { type: 'array', items: ID, maxItems: DOCUMENTS_MAX },
+        ids: { type: 'array', items: ID, maxItems: DOCUMENTS_MAX, 'x-exact': true },
       },
       'indexUid',
       'ids',
@@ -229,6 +233,13 @@ export interface Assistant {
   readonly tools: readonly Tool[];
   /** Uses a tool. `error` is a message for the model; `fault`: the call itself is wrong. */
   call(name: string, given: Json): Promise<Outcome>;
+  /**
+   * Parses a message, or several: numbers in the arguments of tools keep the text that was sent.
+   * Throws `SyntaxError`.
+   */
+  read(json: Buffer): unknown;
+  /** The JSON of a message: numbers of the server as the server wrote them. */
+  write(message: unknown): string;
   readonly version: string;
 }
 
@@ -241,6 +252,8 @@ export function assistantOf(peer: Peer, allowsWrites: boolean, version: string):
   return {
     tools,
     version,
+    read: readMessages,
+    write: losslessText,
     async call(name, given) {
       const tool = tools.find((one) => one.name === name);
       if (tool === undefined) return { fault: `There is no tool \`${name}\`.` };
@@ -257,6 +270,20 @@ export function assistantOf(peer: Peer, allowsWrites: boolean, version: string):
       }
     },
   };
+}
+
+function readMessages(json: Buffer): unknown {
+  const parsed = parseJson(json, { exact: true });
+  if (!parsed.ok) throw new SyntaxError(parsed.error);
+  const { value } = parsed;
+  for (const message of Array.isArray(value) ? value : [value]) {
+    const { params } = (message ?? {}) as { params?: Json | null };
+    const given = params?.arguments;
+    if (given !== undefined) delete params!.arguments;
+    plainNumbers(message);
+    if (given !== undefined) params!.arguments = given;
+  }
+  return value;
 }
 
 const VALIDATORS = new Map<Tool, Validator<Json>>();
@@ -386,13 +413,12 @@ function indexPath({ indexUid }: Json): string {
 
 /** A value as one segment of a path. Throws `ArgumentsError` for what could be another route. */
 function segment(value: unknown): string {
-  const text = typeof value === 'number' ? String(value) : value;
-  if (typeof text !== 'string' || !/^[\w-]{1,512}$/.test(text)) {
+  if (typeof value !== 'string' || !/^[\w-]{1,512}$/.test(value)) {
     throw new ArgumentsError(
       'An index uid or a document id has only letters, digits, `-` and `_`.',
     );
   }
-  return text;
+  return value;
 }
 
 function codeOf({ json }: { json: unknown }): unknown {

@@ -1,6 +1,6 @@
 /** Assistants: the Model Context Protocol, spoken by the client of the official SDK. */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
@@ -13,6 +13,7 @@ type Transport = Parameters<Client['connect']>[0];
 describe('Assistants', () => {
   let server: BuiltServer;
   const clients: Client[] = [];
+  const children: ChildProcess[] = [];
   before(async () => {
     server = await startBuiltServer();
     await server.finish('PATCH', '/indexes/films/settings', {
@@ -33,6 +34,7 @@ describe('Assistants', () => {
   });
   afterEach(async () => {
     for (const client of clients.splice(0)) await client.close();
+    for (const child of children.splice(0)) child.kill();
   });
   after(() => server.close());
 
@@ -312,6 +314,7 @@ describe('Assistants', () => {
     for (const [body, status, code] of [
       ['{"jsonrpc":"2.0","id":1,"method":"ping"}', 200, undefined],
       ['{"jsonrpc":"2.0","id":1,"method":"no/such"}', 200, -32601],
+      [`{"jsonrpc":"2.0","id":1,"method":"ping"}${' '.repeat(300_000)}`, 200, undefined],
       ['{"x":1}', 400, -32600],
       ['{"jsonrpc":"1.0","id":1,"method":"ping"}', 400, -32600],
       ['[]', 400, -32600],
@@ -354,9 +357,63 @@ describe('Assistants', () => {
     );
   });
 
-  it('say in standard output what they could not read of standard input', async () => {
+  const stdio = (...options: string[]) => {
     const args = ['dist/main.cjs', 'mcp', '--url', server.url, '--key', server.masterKey];
-    const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+    const child = spawn(process.execPath, [...args, ...options], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    children.push(child);
+    return child;
+  };
+
+  // The client of the SDK rounds numbers, so these messages are written and read as text.
+  it('get and send the numbers of documents as they are written', async () => {
+    const id = '9007199254740993';
+    const long = `{"id":${id},"n":[18446744073709551615,1.0],"t":"whale"}`;
+    const child = stdio('--allow-writes');
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    const overLines = async (message: string): Promise<string> => {
+      child.stdin.write(`${message}\n`);
+      return (await lines.next()).value;
+    };
+    const overPost = async (message: string): Promise<string> => (await post(message)).text;
+    const use = (send: typeof overPost, name: string, given: string): Promise<string> =>
+      send(
+        `{"jsonrpc":"2.0","id":1.0,"method":"tools/call","params":{"name":"${name}","arguments":{"indexUid":"exact",${given}}}}`,
+      );
+    const done = async (response: string): Promise<void> => {
+      const task = await server.ended(JSON.parse(response).result.structuredContent.taskUid);
+      assert.equal(task.status, 'succeeded');
+    };
+    await server.finish('PATCH', '/indexes/exact/settings', {
+      body: { embedders: { e: { source: 'userProvided', dimensions: 1 } } },
+    });
+    const vectors = '"_vectors":{"e":[1]}';
+    const added = `"documents":[${long.replace('}', `,${vectors}}`)},{"id":5,${vectors}}]`;
+    await done(await use(overLines, 'add_documents', added));
+    for (const send of [overLines, overPost]) {
+      for (const [name, given, expected] of [
+        ['get_document', `"id":${id}`, long],
+        ['get_document', `"id":"${id}"`, long],
+        ['search', '"q":"whale"', `"hits":[${long}]`],
+        ['passages', '"q":"whale"', `"id":${id},`],
+        ['describe_index', '"indexUid":"exact"', long],
+        ['similar', `"id":${id},"embedder":"e"`, '"hits":[{"id":5}]'],
+      ] as const) {
+        const response = await use(send, name, given);
+        const [text, structure] = response.split('"structuredContent":');
+        assert.ok(structure?.includes(expected), `${name}: ${response}`);
+        assert.ok(text!.includes(JSON.stringify(expected).slice(1, -1)), `${name}: ${response}`);
+      }
+    }
+    await done(await use(overLines, 'delete_documents', `"ids":[${id}]`));
+    child.stdin.end();
+    const left = await server.call('GET', '/indexes/exact/documents');
+    assert.deepEqual(left.json.results, [{ id: 5 }]);
+  });
+
+  it('say in standard output what they could not read of standard input', async () => {
+    const child = stdio();
     child.stdin.end(`{\n{"x":1}\n${JSON.stringify(ping(1))}\n`);
     const codes: unknown[] = [];
     for await (const line of createInterface(child.stdout)) {

@@ -1,3 +1,4 @@
+import type { RawJson } from '../../base/json.ts';
 import type { ApiError, ErrorCode } from '../../contract/errors.ts';
 import { MCP_BODY } from '../../contract/mcp.ts';
 import { protocol } from '../../mcp/load.ts';
@@ -34,7 +35,7 @@ export const MCP_ROUTES: readonly Route[] = [
 ];
 
 async function answerAssistant(
-  context: RequestContext,
+  context: RequestContext<unknown, RawJson>,
   server: Dependencies,
 ): Promise<RouteResponse> {
   needFeature(server, 'mcp', 'Answering assistants');
@@ -48,7 +49,7 @@ async function answerAssistant(
     requesterOf(context),
     async () => {
       const { mcpProtocol } = connection.headers;
-      const { status, text } = await protocol().respond(assistant, mcpProtocol, body);
+      const { status, text } = await protocol().respond(assistant, mcpProtocol, body.bytes);
       return { status, body: text === '' ? null : text };
     },
     ending.signal,

@@ -26,13 +26,13 @@ describe('A request of an assistant', () => {
     const pings = Array.from({ length: 20 }, (_, id) => ({ jsonrpc: '2.0', id, method: 'ping' }));
     const assistant = assistantOf(peer, false, '1');
     setImmediate(turn);
-    await respond(assistant, undefined, pings);
+    await respond(assistant, undefined, Buffer.from(JSON.stringify(pings)));
     assert.ok(turns >= pings.length - 1, String(turns));
     const searches = pings.map(({ id }) => ({
       ...{ jsonrpc: '2.0', id, method: 'tools/call' },
       params: { name: 'search', arguments: { indexUid: 'a' } },
     }));
-    const { text } = await respond(assistant, undefined, searches);
+    const { text } = await respond(assistant, undefined, Buffer.from(JSON.stringify(searches)));
     isOver = true;
     assert.equal((JSON.parse(text) as unknown[]).length, searches.length);
     assert.equal(inFlightMax, 1);
