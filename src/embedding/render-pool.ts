@@ -4,6 +4,7 @@
  * of another.
  */
 import { availableParallelism } from 'node:os';
+import { type CancelSignal, NEVER_CANCELED } from '../base/cancel-signal.ts';
 import { FairQueue } from '../base/fair-queue.ts';
 import { losslessText, parseJson } from '../base/json.ts';
 import {
@@ -37,6 +38,8 @@ const OPTIONS: RenderPoolOptions = {
   templateMsMax: 10_000,
 };
 const IDLE_MS_MAX = 60_000;
+/** Time in which a canceled job may end by itself: starting another thread costs as much. */
+const CANCELED_MS_MAX = 100;
 
 interface Job {
   requester: string;
@@ -47,8 +50,8 @@ interface Job {
 
 export class RenderPool {
   readonly #options: RenderPoolOptions;
-  /** The threads, with the requester of the current job; null: idle. */
-  readonly #threads = new Map<RenderThread, string | null>();
+  /** The threads, with the current job; null: idle. */
+  readonly #threads = new Map<RenderThread, Job | null>();
   readonly #waiting = new FairQueue<Job>();
   #idle: NodeJS.Timeout | null = null;
   readonly #specs = new Map<number, RenderSpec>();
@@ -118,27 +121,34 @@ export class RenderPool {
    * Renders a template for one request. If the render thread has to be stopped, the outcome is a
    * failure.
    * @param input null: the template is only parsed
+   * @param signal here and below: a canceled job is dropped, and its thread stopped
    */
   forRequest(
     requester: string,
     template: RequestTemplate,
     input: RequestInput | null,
+    signal?: CancelSignal,
   ): Promise<RequestOutcome> {
-    return this.#outcome(requester, (job) => ({ kind: 'request', job, template, input }));
+    return this.#outcome(requester, (job) => ({ kind: 'request', job, template, input }), signal);
   }
 
   /** Renders the documents of an engine result to one text. */
-  texts(requester: string, request: TextsRequest): Promise<RequestOutcome<string>> {
-    return this.#outcome(requester, (job) => ({ kind: 'texts', job, request }));
+  texts(
+    requester: string,
+    request: TextsRequest,
+    signal?: CancelSignal,
+  ): Promise<RequestOutcome<string>> {
+    return this.#outcome(requester, (job) => ({ kind: 'texts', job, request }), signal);
   }
 
   /** Chooses passages of an engine result. Rejects with `RenderStopped`. */
-  passages(requester: string, request: PassagesQuery): Promise<FoundPassages> {
-    return this.#run(requester, (job) => ({
-      kind: 'passages',
-      job,
-      request,
-    })) as Promise<FoundPassages>;
+  passages(
+    requester: string,
+    request: PassagesQuery,
+    signal?: CancelSignal,
+  ): Promise<FoundPassages> {
+    const asked = (job: number): Job['request'] => ({ kind: 'passages', job, request });
+    return this.#run(requester, asked, signal) as Promise<FoundPassages>;
   }
 
   /** Reads the hits of an engine result. Rejects with `RenderStopped`. */
@@ -147,22 +157,25 @@ export class RenderPool {
     result: Uint8Array,
     primaryKey: string | null,
     hidden: readonly string[] = [],
+    signal?: CancelSignal,
   ): Promise<Hits> {
-    return this.#run(requester, (job) => ({
+    const asked = (job: number): Job['request'] => ({
       kind: 'hits',
       job,
       result,
       primaryKey,
       hidden,
-    })) as Promise<Hits>;
+    });
+    return this.#run(requester, asked, signal) as Promise<Hits>;
   }
 
   async #outcome<T>(
     requester: string,
     request: (job: number) => Job['request'],
+    signal?: CancelSignal,
   ): Promise<RequestOutcome<T>> {
     try {
-      return (await this.#run(requester, request)) as RequestOutcome<T>;
+      return (await this.#run(requester, request, signal)) as RequestOutcome<T>;
     } catch (error) {
       if (!(error instanceof RenderStopped)) throw error;
       return { kind: 'failed', reason: error.message };
@@ -176,12 +189,30 @@ export class RenderPool {
     await this.#stopAll(reason);
   }
 
-  #run(requester: string, request: (job: number) => Job['request']): Promise<unknown> {
+  #run(
+    requester: string,
+    request: (job: number) => Job['request'],
+    signal: CancelSignal = NEVER_CANCELED,
+  ): Promise<unknown> {
     if (this.#closed) return Promise.reject(new RenderStopped('the server is stopping'));
     return new Promise((resolve, reject) => {
-      this.#waiting.push(requester, { requester, request: request(this.#next++), resolve, reject });
+      const job: Job = { requester, request: request(this.#next++), resolve, reject };
+      this.#waiting.push(requester, job);
       this.#dispatch();
+      signal.onAbort(() => this.#drop(job));
     });
+  }
+
+  #drop(job: Job): void {
+    const reason = new RenderStopped('nobody waits for it');
+    if (this.#waiting.remove(job.requester, job)) {
+      job.reject(reason);
+      return;
+    }
+    const stop = (): void => {
+      for (const [thread, one] of this.#threads) if (one === job) void thread.stop(reason);
+    };
+    setTimeout(stop, CANCELED_MS_MAX).unref();
   }
 
   /** Assigns jobs to idle threads. */
@@ -199,13 +230,13 @@ export class RenderPool {
 
   /** An idle thread; `new`: one may be started; null: all are busy. */
   #freeThread(): RenderThread | 'new' | null {
-    for (const [thread, requester] of this.#threads) if (requester === null) return thread;
+    for (const [thread, job] of this.#threads) if (job === null) return thread;
     return this.#threads.size < this.#options.threads ? 'new' : null;
   }
 
   #mayHaveThread(requester: string): boolean {
     let count = 0;
-    for (const one of this.#threads.values()) if (one === requester) count++;
+    for (const job of this.#threads.values()) if (job?.requester === requester) count++;
     return count < Math.max(1, this.#options.threads - 1);
   }
 
@@ -217,8 +248,9 @@ export class RenderPool {
     return thread;
   }
 
-  async #give(thread: RenderThread, { requester, request, resolve, reject }: Job): Promise<void> {
-    this.#threads.set(thread, requester);
+  async #give(thread: RenderThread, job: Job): Promise<void> {
+    const { request, resolve, reject } = job;
+    this.#threads.set(thread, job);
     if (this.#idle !== null) clearTimeout(this.#idle);
     this.#idle = null;
     const spec = request.kind === 'render' ? (this.#specs.get(request.renderer) ?? null) : null;

@@ -319,8 +319,8 @@ function chatServicesOf(server: Dependencies): ChatServices {
       const reader = { access: share, signal };
       return wholeListing(await indexes.documents.fetch(uid, request, reader), server.limits);
     },
-    hits: ({ requester }, ...of) => server.renders.hits(requester, ...of),
-    texts: ({ requester }, request) => server.renders.texts(requester, request),
+    hits: ({ requester, signal }, ...of) => server.renders.hits(requester, ...of, signal),
+    texts: ({ requester, signal }, request) => server.renders.texts(requester, request, signal),
     checkFilter: (filter) => checkFilter(filter, 'invalid_search_filter'),
   };
 }

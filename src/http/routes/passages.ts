@@ -46,12 +46,16 @@ async function findPassages(
   const asked = { kind: 'search', uid, params: { ...params, limit: counts.documents } } as const;
   const [{ bytes }] = await search.execute(asked, callerOf(context));
   const found = await server.renders
-    .passages(requesterOf(context), {
-      result: ownBytes(bytes, 'lower `documents`'),
-      primaryKey: indexes.get(uid)?.primaryKey ?? null,
-      maxTokens: counts.maxTokens,
-      chunked,
-    })
+    .passages(
+      requesterOf(context),
+      {
+        result: ownBytes(bytes, 'lower `documents`'),
+        primaryKey: indexes.get(uid)?.primaryKey ?? null,
+        maxTokens: counts.maxTokens,
+        chunked,
+      },
+      context.connection,
+    )
     .catch((error: unknown) => {
       if (error instanceof RenderStopped) throw new ApiError('bad_request', error.message);
       throw error;

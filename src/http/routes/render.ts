@@ -52,15 +52,14 @@ async function renderTemplate(
   if (fault !== null) throw fault;
   const template = templateOf(body.template, indexes);
   // Its faults are reported before those of the input.
-  const requester = requesterOf(context);
-  await rendered(server.renders, requester, template, null);
+  await rendered(server, context, template, null);
   const wrongInput = inputFault(body, features.get());
   if (wrongInput !== null) throw wrongInput;
   const { input } = body;
   const given = input === undefined || input === null ? null : await inputOf(input, indexes);
   return json(200, {
     template: template.kind === 'text' ? template.text : template.value,
-    rendered: given === null ? null : await rendered(server.renders, requester, template, given),
+    rendered: given === null ? null : await rendered(server, context, template, given),
   });
 }
 
@@ -140,12 +139,13 @@ async function inputOf(input: RenderInput, indexes: Indexes): Promise<RequestInp
 
 /** @param input null: the template is only parsed */
 async function rendered(
-  renders: Dependencies['renders'],
-  requester: string,
+  { renders }: Dependencies,
+  context: RequestContext,
   template: RequestTemplate,
   input: RequestInput | null,
 ): Promise<unknown> {
-  const outcome = await renders.forRequest(requester, template, input);
+  const requester = requesterOf(context);
+  const outcome = await renders.forRequest(requester, template, input, context.connection);
   switch (outcome.kind) {
     case 'rendered':
       return outcome.value;

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { Canceling, NEVER_CANCELED } from '../../../src/base/cancel-signal.ts';
 import { RenderPool } from '../../../src/embedding/render-pool.ts';
 import {
   type RequestInput,
@@ -150,6 +151,22 @@ describe('The thread that renders', () => {
       assert.equal((await running).kind, 'rows');
     } finally {
       await small.close();
+    }
+  });
+
+  it('drops what waits and stops what runs when nobody waits for it', async () => {
+    const pool = new RenderPool({ threads: 2, templateMsMax: 1e9, jobMsMax: 1e9 });
+    try {
+      const canceling = new Canceling(NEVER_CANCELED);
+      const ask = () => pool.forRequest('a', text(stuck), document, canceling);
+      // One requester does not get the second thread.
+      const all = [ask(), ask()];
+      canceling.cancel();
+      const stopped = { kind: 'failed', reason: 'nobody waits for it' };
+      assert.deepEqual(await Promise.all(all), [stopped, stopped]);
+      assert.equal((await pool.forRequest('a', text('x'), document)).kind, 'rendered');
+    } finally {
+      await pool.close();
     }
   });
 
