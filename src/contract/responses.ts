@@ -122,6 +122,7 @@ export const FOUND_PASSAGES = object({
     object({
       id: ANY,
       attribute: TEXT,
+      indices: optional(list(COUNT)),
       start: COUNT,
       length: COUNT,
       tokens: COUNT,

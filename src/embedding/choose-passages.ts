@@ -4,9 +4,8 @@
  */
 import type { Chunks } from '../contract/embedders/fields.ts';
 import { textField } from '../templates/document-template.ts';
-import { cutText } from '../templates/value-text.ts';
 import { cosineDistance } from './cosine-distance.ts';
-import { type Passage, passagesOf, TOKEN_BYTES, tokensOf } from './passages.ts';
+import { type Passage, passagesOf, tokensOf } from './passages.ts';
 
 /** Passages of a hit that are considered. */
 const PASSAGES_PER_HIT = 5;
@@ -21,6 +20,8 @@ export interface CitedPassage extends Passage {
   /** Id of the document; null: it is not displayed. */
   id: unknown;
   attribute: string;
+  /** Leads from the outermost list to the text, as in `_matchesPosition`. */
+  indices?: readonly number[];
   tokens: number;
   /** The similarity of its embedding. */
   score?: number;
@@ -34,7 +35,7 @@ interface Candidate extends ChosenPassage {
 }
 
 type Json = Readonly<Record<string, unknown>>;
-type Found = Passage & { attribute: string; score?: number };
+type Found = Passage & Pick<CitedPassage, 'attribute' | 'indices' | 'score'>;
 
 export interface ChosenPassage {
   passage: CitedPassage;
@@ -73,10 +74,12 @@ export function choosePassages(
   const chosen: ChosenPassage[] = [];
   let left = maxTokens;
   const [first] = candidates;
-  if (first !== undefined && candidates.every(({ passage }) => passage.tokens > maxTokens)) {
-    const text = cutText(first.passage.text, maxTokens * TOKEN_BYTES);
-    const part = { text, length: Buffer.byteLength(text), tokens: tokensOf(text) };
-    return [{ ...first, passage: { ...first.passage, ...part } }];
+  // A shorter one would fit and say less.
+  if (first !== undefined && first.passage.tokens > maxTokens) {
+    const { start, text } = first.passage;
+    const [part] = passagesOf(text, { maxTokens, overlap: 0, max: 1 }) as [Passage];
+    const passage = { ...first.passage, ...part, start: start + part.start };
+    return [{ ...first, passage: { ...passage, tokens: tokensOf(part.text) } }];
   }
   for (;;) {
     candidates = candidates.filter(
@@ -111,19 +114,11 @@ function candidatesOf(
   primaryKey: string | null,
 ): Candidate[] {
   const id = primaryKey === null ? null : (hit[primaryKey] ?? null);
-  return found.slice(0, PASSAGES_PER_HIT).map(({ attribute, start, length, text, score }, n) => ({
-    passage: {
-      id,
-      attribute,
-      start,
-      length,
-      tokens: tokensOf(text),
-      ...(score !== undefined && { score }),
-      text,
-    },
+  return found.slice(0, PASSAGES_PER_HIT).map(({ text, attribute, ...more }, n) => ({
+    passage: { id, attribute, ...more, tokens: tokensOf(text), text },
     hit,
     relevance: 61 / (61 + rank) / (n + 1),
-    words: new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []),
+    words: wordsOf(text),
     repeated: 0,
   }));
 }
@@ -155,29 +150,58 @@ interface Entry {
 interface Match {
   start: number;
   length: number;
-  indices?: unknown;
+  indices?: readonly number[];
 }
 
 /**
- * Passages of the longest text in which words of the query are found, or of the longest text: those
- * with the most different words first.
+ * Passages of the longest attribute in which words of the query are found, or of the longest one:
+ * those with the most different words first.
  */
 function byWords(hit: Json): Found[] {
   const matches = (hit._matchesPosition ?? {}) as Record<string, Match[]>;
-  const isMatched = (attribute: string): boolean =>
-    Object.hasOwn(matches, attribute) &&
-    matches[attribute]!.every(({ indices }) => indices === undefined);
+  const isMatched = (attribute: string): boolean => Object.hasOwn(matches, attribute);
   const texts = textsOf(hit);
+  const matched = longestOf(texts.filter(({ attribute }) => isMatched(attribute)));
   const longest =
-    longestOf(texts.filter(({ attribute }) => isMatched(attribute))) ??
-    longestOf(texts.filter(({ attribute }) => !attribute.startsWith('_')));
-  if (longest === null) return [];
-  const { attribute, text } = longest;
+    matched.length > 0
+      ? matched
+      : longestOf(texts.filter(({ attribute }) => !attribute.startsWith('_')));
+  const positions = matched.length > 0 ? matches[matched[0]!.attribute]! : [];
+  const found = longest.flatMap((one) => countedPassages(one, positions));
+  // Only the last text of a list has positions; its words are looked for in the others.
+  const words = [...new Set(found.flatMap((one) => [...one.words]))];
+  for (const { passage, hasPositions, words: own } of found) {
+    if (hasPositions) continue;
+    const all = [...wordsOf(passage.text)];
+    for (const word of words) if (all.some((one) => one.startsWith(word))) own.add(word);
+  }
+  return found
+    .sort((a, b) => b.words.size - a.words.size)
+    .filter((one, rank) => one.words.size > 0 || rank === 0)
+    .map(({ passage }) => passage);
+}
+
+interface Counted {
+  passage: Found;
+  /** The words of the query in it, in lower case. */
+  words: Set<string>;
+  /** Whether the text has positions. */
+  hasPositions: boolean;
+}
+
+function countedPassages(
+  { attribute, indices, text }: AttributeText,
+  positions: readonly Match[],
+): Counted[] {
+  const own = String(indices) === String(positions[0]?.indices) ? positions : [];
+  const found: Counted[] = passagesOf(text, CUT).map((passage) => ({
+    passage: { ...passage, attribute, ...(indices !== undefined && { indices }) },
+    words: new Set(),
+    hasPositions: own.length > 0,
+  }));
   const bytes = Buffer.from(text);
-  const found = passagesOf(text, CUT).map((passage) => ({ passage, words: new Set<string>() }));
-  const positions = isMatched(attribute) ? matches[attribute]! : [];
   let n = 0;
-  for (const { start, length } of positions.toSorted((a, b) => a.start - b.start)) {
+  for (const { start, length } of own.toSorted((a, b) => a.start - b.start)) {
     while (n < found.length && endOf(found[n]!.passage) <= start) n++;
     if (n === found.length) break;
     const { passage, words } = found[n]!;
@@ -185,10 +209,11 @@ function byWords(hit: Json): Found[] {
       words.add(bytes.toString('utf8', start, start + length).toLowerCase());
     }
   }
-  return found
-    .sort((a, b) => b.words.size - a.words.size)
-    .filter(({ words }, rank) => words.size > 0 || rank === 0)
-    .map(({ passage }) => ({ ...passage, attribute }));
+  return found;
+}
+
+function wordsOf(text: string): ReadonlySet<string> {
+  return new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []);
 }
 
 function endOf({ start, length }: Passage): number {
@@ -198,25 +223,35 @@ function endOf({ start, length }: Passage): number {
 interface AttributeText {
   /** A path of names with dots between them. */
   attribute: string;
+  /** Leads to a text in a list. */
+  indices?: readonly number[];
   text: string;
 }
 
-/** All texts outside of lists. */
-function textsOf(owner: object, before = ''): AttributeText[] {
-  return Object.entries(owner).flatMap(([name, value]: [string, unknown]) => {
-    const attribute = before + name;
-    if (typeof value === 'string') return [{ attribute, text: value }];
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return [];
-    return textsOf(value, `${attribute}.`);
-  });
+function textsOf(value: unknown, attribute = '', indices?: readonly number[]): AttributeText[] {
+  if (typeof value === 'string') return [{ attribute, text: value, ...(indices && { indices }) }];
+  if (typeof value !== 'object' || value === null) return [];
+  if (Array.isArray(value)) {
+    return value.flatMap((item, n) => textsOf(item, attribute, [...(indices ?? []), n]));
+  }
+  return Object.entries(value).flatMap(([name, member]) =>
+    textsOf(member, attribute === '' ? name : `${attribute}.${name}`, indices),
+  );
 }
 
-/** null: all are blank. */
-function longestOf(texts: readonly AttributeText[]): AttributeText | null {
-  let longest: AttributeText | null = null;
+/** The texts of one attribute. Empty: all are blank. */
+function longestOf(texts: readonly AttributeText[]): AttributeText[] {
+  const byAttribute = new Map<string, AttributeText[]>();
   for (const one of texts) {
     if (one.text.trim() === '') continue;
-    if (longest === null || one.text.length > longest.text.length) longest = one;
+    const others = byAttribute.get(one.attribute);
+    if (others === undefined) byAttribute.set(one.attribute, [one]);
+    else others.push(one);
+  }
+  let [longest, length]: [AttributeText[], number] = [[], 0];
+  for (const all of byAttribute.values()) {
+    const its = all.reduce((sum, { text }) => sum + text.length, 0);
+    if (its > length) [longest, length] = [all, its];
   }
   return longest;
 }

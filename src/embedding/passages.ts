@@ -38,19 +38,25 @@ export function passagesOf(text: string, { maxTokens, overlap, max }: Cut): Pass
   const passages: Passage[] = [];
   let sentences: Sentence[] = [];
   let bytes = 0;
+  /** Whether a sentence is in no passage yet. */
+  let hasMore = false;
   const end = (): void => {
-    const passage = joined(sentences);
+    const passage = hasMore ? joined(sentences) : null;
     if (passage !== null) passages.push(passage);
   };
-  // A passage takes at most one unit of the text per byte. Half a character is left out.
-  const reached = text.slice(0, max * bytesMax).replace(/[\ud800-\udbff]$/, '');
+  // A passage takes at most one unit of the text per byte, and the last one is not cut by the end
+  // of what is read. Half a character is left out.
+  const reached = text.slice(0, (max + 1) * bytesMax).replace(/[\ud800-\udbff]$/, '');
   for (const sentence of sentencesOf(reached, bytesMax)) {
     if (sentences.length > 0 && bytes + sentence.bytes > bytesMax) {
       end();
       if (passages.length >= max) return passages;
-      sentences = lastOf(sentences, overlap, Math.min(bytesMax / 2, bytesMax - sentence.bytes));
+      const space = Math.min(bytesMax / 2, bytesMax - sentence.bytes);
+      sentences = hasMore ? lastOf(sentences, overlap, space) : [];
+      hasMore = false;
       bytes = sentences.reduce((sum, one) => sum + one.bytes, 0);
     }
+    hasMore ||= sentence.text.trim() !== '';
     sentences.push(sentence);
     bytes += sentence.bytes;
   }

@@ -15,6 +15,7 @@ import type { RenderFault } from '../templates/liquid.ts';
 import { cutText, withTexts } from '../templates/value-text.ts';
 import {
   choosePassages,
+  type ChosenPassage,
   type Chunked,
   type CitedPassage,
   type PassageChoice,
@@ -152,7 +153,11 @@ function pieces(documents: readonly Json[], { passages = null, order }: TextsReq
   const primaryKey = order?.primaryKey ?? null;
   const response = responseOf(passages.hits, primaryKey);
   const byId = new Map(documents.map((document) => [String(document[primaryKey ?? '']), document]));
-  return choosePassages(response, { ...passages, primaryKey }).map(({ passage, hit }) => {
+  const chosen = choosePassages(response, { ...passages, primaryKey });
+  // A text in a list is not replaced: its document is rendered whole, and once.
+  const isNeeded = ({ passage, hit }: ChosenPassage, n: number): boolean =>
+    passage.indices === undefined || chosen.findIndex((one) => one.hit === hit) === n;
+  return chosen.filter(isNeeded).map(({ passage, hit }) => {
     const whole = primaryKey === null ? hit : (byId.get(String(passage.id)) ?? hit);
     // Rendering changes a document, which may have several passages.
     const { _matchesPosition, ...document } = structuredClone(whole);

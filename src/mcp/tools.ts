@@ -121,7 +121,7 @@ const TOOLS: readonly Tool[] = [
   {
     name: 'passages',
     description:
-      'Finds passages of the documents of an index that answer a question, without repetitions. Cite them by `id`, `attribute` and the bytes from `start` on.',
+      'Finds passages of the documents of an index that answer a question, without repetitions. Cite them by `id`, `attribute` (in a list, with `indices`) and the bytes from `start` on.',
     inputSchema: argumentsOf(
       {
         ...INDEX,

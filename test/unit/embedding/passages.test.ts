@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { choosePassages, type CitedPassage } from '../../../src/embedding/choose-passages.ts';
+import { choosePassages } from '../../../src/embedding/choose-passages.ts';
 import { type Cut, passagesOf, tokensOf } from '../../../src/embedding/passages.ts';
 import { hitsForRequest, passagesForRequest } from '../../../src/embedding/render-request.ts';
 import { Renderer, type RenderedRow } from '../../../src/embedding/render.ts';
@@ -49,6 +49,24 @@ describe('Passages of a text', () => {
       {},
       ['word '.repeat(12).trim(), 'word '.repeat(8).trim()],
     ],
+    [
+      'white space at the end, which repeats no sentence',
+      `Aaaa aaaa aaaa aaaa. Bbbb bbbb bbbb bbbb.\n${' '.repeat(30)}`,
+      { overlap: 1 },
+      ['Aaaa aaaa aaaa aaaa. Bbbb bbbb bbbb bbbb.'],
+    ],
+    [
+      'words up to the last passage',
+      'seven! '.repeat(40).trim(),
+      { max: 1 },
+      ['seven! '.repeat(9).trim()],
+    ],
+    [
+      'a long sentence up to its last passage',
+      'seven '.repeat(40),
+      { max: 1 },
+      ['seven '.repeat(10).trim()],
+    ],
     ['a long word at its characters', 'é'.repeat(40), {}, ['é'.repeat(32), 'é'.repeat(8)]],
   ];
   for (const [name, text, cut, expected] of ROWS) {
@@ -71,6 +89,7 @@ describe('Passages of a text', () => {
         '😀',
         'word',
         ' ',
+        '\n \n'.repeat(9),
         'Dr. ',
         '1.5 ',
         '? "x" ',
@@ -80,12 +99,12 @@ describe('Passages of a text', () => {
       const message = `seed ${seed}: ${JSON.stringify({ text, cut })}`;
       const bytes = Buffer.from(text);
       const covered = new Uint8Array(bytes.length);
-      let last = -1;
+      let [last, lastEnd] = [-1, 0];
       for (const { text: part, start, length } of passagesOf(text, cut)) {
         assert.equal(bytes.toString('utf8', start, start + length), part, message);
         assert.ok(length <= cut.maxTokens * 4 && part.trim() === part && part !== '', message);
-        assert.ok(start > last, message);
-        last = start;
+        assert.ok(start > last && start + length > lastEnd, message);
+        [last, lastEnd] = [start, start + length];
         covered.fill(1, start, start + length);
       }
       const left = Buffer.from(bytes.filter((_, at) => covered[at] === 0)).toString();
@@ -212,9 +231,24 @@ describe('Passages for a model', () => {
   it('fit the budget; one that does not is left out', () => {
     const hits = [hit(1, ['Short one.', 0.5]), hit(2, [filled('Pear'), 0.5]), hit(3, ['Figs.', 0])];
     assert.deepEqual(ids(hits, 8), [1, 3]);
-    const [only] = choose([hit(2, [filled('Pear'), 0.5])], 2);
-    assert.deepEqual([only!.text, only!.length, only!.tokens], ['Pear Pea', 8, 2]);
-    assert.equal(tokensOf('Pear Pea'), 2);
+  });
+
+  it('are the best one up to the end of a sentence or a word where it does not fit', () => {
+    const long = { id: 1, text: `Zürich is a city. ${filled('Pear')}` };
+    const hits = [long, { id: 2, text: 'Figs.' }];
+    for (const [maxTokens, expected] of [
+      [5, 'Zürich is a city.'],
+      [4, 'Zürich is a'],
+      [2, 'Zürich'],
+      [1, 'Zür'],
+    ] as const) {
+      const found = choose(hits, maxTokens);
+      const length = Buffer.byteLength(expected);
+      assert.deepEqual(
+        found.map((one) => [one.id, one.start, one.length, one.tokens, one.text]),
+        [[1, 0, length, tokensOf(expected), expected]],
+      );
+    }
   });
 
   it('do not repeat each other', () => {
@@ -253,10 +287,24 @@ describe('Passages for a model', () => {
     assert.equal(Buffer.from(body).toString('utf8', at, at + length), cited);
   });
 
-  it('are of nested texts, too, but not of lists', () => {
-    const body = { parts: ['A list of texts that is longer than any other.'], text: 'Below it.' };
-    const [{ attribute, text: cited }] = choose([{ id: 1, body, t: 'x' }], 100) as [CitedPassage];
-    assert.deepEqual([attribute, cited], ['body.text', 'Below it.']);
+  it('are of nested texts and of lists, too', () => {
+    const cited = (document: object): unknown[] =>
+      choose([{ id: 1, ...document }], 100).map((one) => [one.attribute, one.indices, one.text]);
+    const body = { text: 'Below it.' };
+    assert.deepEqual(cited({ body, t: 'x' }), [['body.text', undefined, 'Below it.']]);
+    const parts = ['First.', 'A whale sings.', 'Whales and ships sing.', 'Last.'];
+    // The engine has the positions of the last text only.
+    const _matchesPosition = {
+      'body.parts': [
+        { start: 0, length: 5, indices: [1, 2] },
+        { start: 11, length: 4, indices: [1, 2] },
+      ],
+    };
+    const lists = { body: [{ parts: ['Other.'] }, { parts }], _matchesPosition };
+    assert.deepEqual(cited(lists), [
+      ['body.parts', [1, 2], 'Whales and ships sing.'],
+      ['body.parts', [1, 1], 'A whale sings.'],
+    ]);
   });
 
   it('come from a search by ranks, also where null is given', () => {
