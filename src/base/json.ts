@@ -150,8 +150,7 @@ export function parseJson(
   { exact = false }: JsonOptions = {},
 ): Result<unknown, string> {
   if (!isUtf8(bytes)) return err('the text is not valid UTF-8');
-  // A text too short for that many brackets cannot be nested too deeply.
-  if (bytes.length > 2 * JSON_DEPTH_MAX) {
+  if (!isSmall(bytes)) {
     const { depth, values } = shapeOf(bytes);
     if (depth > JSON_DEPTH_MAX) return err(`it is nested deeper than ${JSON_DEPTH_MAX} levels`);
     if (values > JSON_VALUES_MAX) return err(`it has more than ${JSON_VALUES_MAX} values`);
@@ -179,7 +178,7 @@ export const JSON_CONTAINERS_MAX = 2_000_000;
  * it may be parsed.
  */
 export function excessIn(bytes: Buffer): string | null {
-  if (bytes.length <= 2 * JSON_DEPTH_MAX) return null;
+  if (isSmall(bytes)) return null;
   const { depth, containers } = shapeOf(bytes);
   if (depth > JSON_DEPTH_MAX) return `it is nested deeper than ${JSON_DEPTH_MAX} levels`;
   if (containers > JSON_CONTAINERS_MAX) {
@@ -201,6 +200,21 @@ export function parseResponse(bytes: Buffer): unknown {
   const excess = bytes.length > RESPONSE_BYTES_FREE ? excessIn(bytes) : null;
   if (excess !== null) throw new ExcessiveJson(excess);
   return JSON.parse(bytes.toString());
+}
+
+/**
+ * Whether a text has too few bytes for more values than allowed, and too few opening brackets for
+ * more levels. Other texts are read byte by byte, which takes as long as parsing them.
+ */
+function isSmall(bytes: Buffer): boolean {
+  if (bytes.length > JSON_VALUES_MAX) return false;
+  let opened = 0;
+  for (const bracket of [0x5b, 0x7b]) {
+    for (let at = bytes.indexOf(bracket); at >= 0; at = bytes.indexOf(bracket, at + 1)) {
+      if (++opened > JSON_DEPTH_MAX) return false;
+    }
+  }
+  return true;
 }
 
 /**

@@ -68,6 +68,10 @@ describe('JSON texts', () => {
     const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
     assert.ok(parse(nested(128)).ok);
     assert.ok(!parse(nested(129)).ok);
+    const mixed = (pairs: number): string => '[{"a":'.repeat(pairs) + '0' + '}]'.repeat(pairs);
+    assert.ok(parse(mixed(64)).ok);
+    assert.ok(!parse(mixed(65)).ok);
+    assert.ok(parse(JSON.stringify(['['.repeat(300), '{'.repeat(300)])).ok);
     assert.ok(parse(JSON.stringify('['.repeat(1000))).ok, 'brackets inside a string do not count');
   });
 
