@@ -104,17 +104,19 @@ export class BackgroundEmbedding implements MadeEmbeddings {
     const done = (await listed(entry, `${pathOf(name)} EXISTS`, 0, 0)).total;
     const lane = this.#lanes.get(keyOf(indexUid, name));
     const failed = lane === undefined ? [] : [...lane.failed];
+    // A document that was deleted meanwhile may still count as failed.
+    const left = Math.max(0, waiting - failed.length);
     return {
       indexUid,
       name,
       source: embedder.source,
       mode: computes(embedder) ? (embedder.mode ?? 'batch') : null,
       done,
-      // A document that was deleted meanwhile may still count as failed.
-      waiting: Math.max(0, waiting - failed.length),
+      waiting: left,
       failed: failed.length,
       failures: failed.map(([documentId, reason]) => ({ documentId, reason })),
-      problem: lane?.problem ?? null,
+      // The last documents are found before their task has ended.
+      problem: left > 0 ? (lane?.problem ?? null) : null,
     };
   }
 
