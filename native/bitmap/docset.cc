@@ -228,6 +228,9 @@ void DocSet::Optimize() {
     Clear();
     return;
   }
+  // A block keeps its form where another one has as many bytes. Without runs, the form follows from
+  // the docids, so equal sets have equal bytes.
+  roaring_bitmap_remove_run_compression(R(*this));
   roaring_bitmap_run_optimize(R(*this));
   roaring_bitmap_shrink_to_fit(R(*this));
 }

@@ -85,6 +85,28 @@ TEST(DocSet, UnionOfManyEqualsUnionOneByOne) {
   }
 }
 
+TEST(DocSet, EqualSetsHaveEqualBytes) {
+  std::mt19937_64 random(TestSeed());
+  for (int round = 0; round < 200; ++round) {
+    // Runs of three take as many bytes as their docids.
+    DocSet by_range;
+    std::vector<uint32_t> docids;
+    for (uint32_t at = 0, runs = 1 + random() % 40; runs > 0; --runs) {
+      at += 1 + random() % 5'000;
+      const uint32_t end = at + 1 + random() % 4;
+      by_range.AddRange(at, end);
+      while (at < end) docids.push_back(at++);
+    }
+    DocSet by_docid = DocSet::FromSorted(docids);
+    std::string bytes, other;
+    for (const auto& [set, out] : {std::pair{&by_range, &bytes}, {&by_docid, &other}}) {
+      set->Optimize();
+      set->AppendTo(*out);
+    }
+    ASSERT_EQ(bytes, other);
+  }
+}
+
 TEST(DocSet, OperationsWithItselfAreSafe) {
   DocSet set = DocSet::Range(5, 100'000);
   set |= set;
