@@ -6,6 +6,7 @@ import type { FeatureSet } from './features.ts';
 import { NO_NETWORK } from './network.ts';
 import type { Network } from './responses.ts';
 import {
+  type Federation,
   GROUPED_QUERIES_MAX,
   type IndexSearchRequest,
   type MultiSearchQuery,
@@ -20,6 +21,8 @@ export function multiSearchFault(
   features: FeatureSet,
   network: Pick<Network, 'self' | 'remotes'> = NO_NETWORK,
 ): ApiError | null {
+  const unmeasured = federation ? measuresFault(federation) : null;
+  if (unmeasured !== null) return unmeasured;
   const isGrouped = isGiven(federation?.groupBy);
   let grouped = 0;
   for (const [i, query] of queries.entries()) {
@@ -53,6 +56,28 @@ export function multiSearchFault(
     ? searchGate({ personalize: federation.personalize ?? null }, features)
     : null;
   return gate && gate.locatedAt({ path: 'federation' });
+}
+
+/** `facetStats` measures facets that are counted. */
+function measuresFault({ facetsByIndex, facetStats }: Federation): ApiError | null {
+  const counted = Object.values(facetsByIndex ?? {}).flatMap((list) =>
+    list === 'auto' ? ['*'] : (list ?? []),
+  );
+  const name = Object.keys(facetStats ?? {}).find(
+    (one) => !counted.some((facet) => mayCount(facet, one)),
+  );
+  if (name === undefined) return null;
+  const message = `No index of \`facetsByIndex\` counts the facet \`${name}\` of \`facetStats\`; add it to one.`;
+  return new ApiError('invalid_search_facet_stats', message).locatedAt({ path: 'federation' });
+}
+
+/** Whether an item of a list of facets can select an attribute: itself, or one below it. */
+function mayCount(facet: string, attribute: string): boolean {
+  const [begins, ends] = [!facet.startsWith('*'), !facet.endsWith('*')];
+  if (begins && ends) return attribute === facet || attribute.startsWith(`${facet}.`);
+  const text = facet.replace(/^\*|\*$/g, '');
+  if (begins) return attribute.startsWith(text);
+  return ends ? attribute.endsWith(text) : attribute.includes(text);
 }
 
 function separateFault(query: MultiSearchQuery, position: number): ApiError | null {

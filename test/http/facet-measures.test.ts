@@ -190,7 +190,7 @@ describe('facets', function () {
         { indexUid: 'one', filter },
         { indexUid: 'two', filter: two.filter },
       ];
-      const facetsByIndex = { one: ['price'], two: chance(0.8) ? ['price', 'stock'] : [] };
+      const facetsByIndex = { one: ['price', 'stock'], two: chance(0.8) ? ['price', 'stock'] : [] };
       const federation = { limit: 0, facetsByIndex, facetStats: wanted };
       const apart = await ok('/multi-search', { queries, federation });
       const merged = await ok('/multi-search', {
@@ -291,12 +291,23 @@ describe('facets', function () {
     for (const [federation, of, wanted] of [
       [{}, { ...query, facetStats: { price } }, code],
       [{ facetStats: { price } }, far, code],
+      [{ facetStats: { price } }, query, code],
+      [
+        { facetsByIndex: { one: ['brand', 'pri', '*pri', 'x*', '*rx*'] }, facetStats: { price } },
+        query,
+        code,
+      ],
       [{ facetsByIndex: { one: 'auto' } }, far, 'invalid_search_facets'],
       [{ facetsByIndex: { one: 'all' } }, query, 'invalid_multi_search_facets_by_index'],
     ] as const) {
       const body = { federation, queries: [of] };
       const { json } = await server.call('POST', '/multi-search', { body });
       assert.equal(json.code, wanted, JSON.stringify(body));
+    }
+    for (const facets of [['*'], ['pri*'], ['*ce'], ['*ric*'], ['price']]) {
+      const federation = { facetsByIndex: { one: facets }, facetStats: { price } };
+      const { facetsByIndex } = await ok('/multi-search', { federation, queries: [query] });
+      assert.ok('percentiles' in facetsByIndex.one.stats.price, facets[0]);
     }
   });
 });
