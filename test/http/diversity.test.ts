@@ -1,4 +1,7 @@
-/** `diversity`: at most a number of hits with one value of an attribute on each page. */
+/**
+ * `diversity`: at most a number of hits with one value of an attribute on each page. And
+ * `interleave`: the same random searches of two indexes.
+ */
 import assert from 'node:assert/strict';
 import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
 import { EmbeddingProvider } from '../support/embedding-provider.ts';
@@ -116,12 +119,12 @@ function search(): Record<string, unknown> {
   };
 }
 
-describe('diversity', function () {
+describe('diversity and interleaving', function () {
   this.timeout(120_000);
 
   let server: BuiltServer;
   before(async () => {
-    server = await startBuiltServer();
+    server = await startBuiltServer(['--analytics-retention-days', '1']);
     const body = {
       searchableAttributes: ['title'],
       filterableAttributes: ['brand', 'tags', 'size', 'kind', 'id'],
@@ -280,6 +283,83 @@ describe('diversity', function () {
     } finally {
       provider.stop();
     }
+  });
+
+  it(`drafts two indexes as the naive model does (GANNET_SEED=${SEED})`, async () => {
+    await server.call('PATCH', '/experimental-features', {
+      body: { dynamicSearchRules: true, foreignKeys: true },
+    });
+    const kinds = Array.from({ length: 60 }, (_, n) => ({ id: `k${n}`, name: `kind ${n % 7}` }));
+    await server.finish('PATCH', '/indexes/kinds/settings', {
+      body: { filterableAttributes: ['name', 'id'] },
+    });
+    await server.finish('POST', '/indexes/kinds/documents?primaryKey=id', { body: kinds });
+    const foreignKeys = [{ fieldName: 'kind', foreignIndexUid: 'kinds' }];
+    await server.finish('PATCH', '/indexes/things/settings', { body: { foreignKeys } });
+    const draft = {
+      searchableAttributes: ['title', 'brand'],
+      filterableAttributes: ['brand', 'tags', 'size', 'kind', 'id'],
+      sortableAttributes: ['size'],
+      ...{ rankingRules: ['words', 'sort', 'size:desc', 'typo'], distinctAttribute: 'kind' },
+      ...{ pagination: { maxTotalHits: 40 }, foreignKeys },
+      embedders: { e: { source: 'userProvided', dimensions: 3 } },
+    };
+    await server.finish('PATCH', '/indexes/draft/settings', { body: draft });
+    const shared = documents.filter(({ id }) => id % 5 > 0);
+    await server.finish('POST', '/indexes/draft/documents?primaryKey=id', { body: shared });
+    const actions = [3, 50].map((id, position) => ({
+      selector: { indexUid: 'things', id: String(id) },
+      action: { type: 'pin', position: 3 * position },
+    }));
+    for (let n = 0; n < SEARCHES; n++) {
+      const isPinned = n * 2 >= SEARCHES;
+      if (isPinned && n * 2 < SEARCHES + 2) {
+        await server.finish('PATCH', '/dynamic-search-rules/pins', {
+          body: { active: true, actions },
+        });
+      }
+      const { showRankingScore: _, distinct, ...plain } = search();
+      const body: Record<string, unknown> = {
+        ...plain,
+        // Pinned hits may share a value of `distinct` with others.
+        ...(distinct !== undefined && !isPinned && { distinct }),
+        ...(chance(0.2) && { filter: `_foreign(kind, name = "kind ${number(7)}")` }),
+      };
+      const size = 2 + number(20);
+      const interleave = { with: 'draft', showIndex: true };
+      const context = JSON.stringify({ body, size });
+      const lists = { things: [] as number[], draft: [] as number[] };
+      for (const uid of ['things', 'draft'] as const) {
+        lists[uid] = (await ranked(body, size, uid)).map(({ id }) => id);
+      }
+      const drafted = (await ranked({ ...body, interleave }, size)) as any[];
+      const taken: number[] = [];
+      // A value of `distinct` is in the list once; that of a setting concerns its index only.
+      const keyOf = (id: number): unknown => (body['distinct'] ? documents[id]!['kind'] : id);
+      const left = (uid: 'things' | 'draft'): number | undefined =>
+        lists[uid].find((id) => !taken.some((one) => keyOf(one) === keyOf(id)));
+      for (const [position, { id, _federation }] of drafted.entries()) {
+        const uid = _federation.indexUid as 'things' | 'draft';
+        assert.equal(id, left(uid), `${context}, hit ${position}`);
+        const other = uid === 'things' ? 'draft' : 'things';
+        // Both give one of every two hits, unless one has no other left.
+        if (position % 2 === 1 && drafted[position - 1]._federation.indexUid === uid)
+          assert.equal(left(other), undefined, `${context}, hit ${position}`);
+        taken.push(id as number);
+      }
+      const isWhole = left('things') === undefined && left('draft') === undefined;
+      assert.ok(isWhole || taken.length === TOTAL_MAX, context);
+
+      const page = 1 + number(3);
+      const numbered = await found({ ...body, interleave, page, hitsPerPage: size });
+      const last = numbered.hits.length < size;
+      assert.ok(numbered['totalHits'] >= (page - 1) * size * Number(!last), context);
+      if (body['hybrid'] === undefined) {
+        const ids = numbered.hits.map(({ id }) => id);
+        assert.deepEqual(ids, taken.slice((page - 1) * size, page * size), context);
+      }
+    }
+    await server.finish('DELETE', '/dynamic-search-rules');
   });
 
   it('is given by parameters, and in each query of a multi-search', async () => {
