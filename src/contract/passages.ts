@@ -23,7 +23,7 @@ const COUNTS = {
   ),
 };
 
-const { q, filter, vector, hybrid, matchingStrategy, locales } = SEARCH.properties;
+const { q, filter, vector, hybrid, matchingStrategy, locales, useNetwork } = SEARCH.properties;
 
 export const PASSAGES = object({
   q,
@@ -32,6 +32,7 @@ export const PASSAGES = object({
   hybrid,
   matchingStrategy,
   locales,
+  useNetwork,
   ...optionals(COUNTS),
 });
 export type PassagesRequest = Static<typeof PASSAGES>;

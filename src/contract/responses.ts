@@ -133,6 +133,7 @@ export const FOUND_PASSAGES = object({
   tokens: COUNT,
   processingTimeMs: COUNT,
   degraded: optional(DEGRADED),
+  remoteErrors: optional(OBJECT),
 });
 
 export const SEARCH_RESPONSE = object({

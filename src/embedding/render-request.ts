@@ -184,16 +184,18 @@ export interface FoundPassages {
   passages: CitedPassage[];
   tokens: number;
   degraded?: unknown;
+  remoteErrors?: unknown;
 }
 
 export function passagesForRequest(request: PassagesQuery): FoundPassages {
   const response = responseOf(request.result, request.primaryKey);
-  const { degraded } = response;
+  const { degraded, remoteErrors } = response;
   const chosen = choosePassages(response, request);
   return {
     passages: chosen.map(({ passage }) => passage),
     tokens: chosen.reduce((sum, { passage }) => sum + passage.tokens, 0),
     ...(degraded !== undefined && { degraded }),
+    ...(remoteErrors !== undefined && { remoteErrors }),
   };
 }
 
@@ -242,9 +244,9 @@ export function hitsForRequest(
 function responseOf(
   result: Uint8Array,
   primaryKey: string | null,
-): { hits: Json[]; degraded?: unknown } {
+): { hits: Json[] } & Pick<FoundPassages, 'degraded' | 'remoteErrors'> {
   const text = textOf(result);
-  const response = JSON.parse(text) as { hits: Json[]; degraded?: unknown };
+  const response = JSON.parse(text) as ReturnType<typeof responseOf>;
   if (primaryKey === null) return response;
   const rounded = [...response.hits.entries()].filter(([, { [primaryKey]: id }]) => isRounded(id));
   if (rounded.length === 0) return response;

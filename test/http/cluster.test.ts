@@ -134,6 +134,13 @@ describe('A cluster of servers', function () {
         body: { q: 'title', limit: 100 },
       });
       assert.equal(json.hits.length, NODES * 10);
+      const passages = await server.call('POST', '/indexes/movies/passages', {
+        body: { q: 'title 11', maxTokens: 5 },
+      });
+      assert.deepEqual(
+        passages.json.passages.map(({ id }: any) => id),
+        [11],
+      );
       const stats = (await server.call('GET', '/stats')).json;
       assert.equal(stats.indexes.movies.numberOfDocuments, NODES * 10);
     }

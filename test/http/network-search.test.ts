@@ -236,6 +236,44 @@ describe(`Searches of the whole network (seed ${SEED})`, () => {
         }
       });
 
+      it('cite passages of the documents that they find', async () => {
+        for (let n = 0; n < SEARCHES / 4; n++) {
+          const counts = {
+            documents: 1 + Math.floor(random() * 20),
+            maxTokens: pick([5, 40, 2_000]),
+          };
+          const query = {
+            ...{ q: pick([text(2), text(1, MISSPELT)]), useNetwork: true },
+            ...(chance(0.3) && { filter: 'size > 2' }),
+          };
+          const asked = pick(cluster.servers);
+          const of = { matchingStrategy: 'natural', limit: counts.documents };
+          const [cited, { json: found }] = await Promise.all([
+            asked.call('POST', `/indexes/${uid}/passages`, { body: { ...query, ...counts } }),
+            asked.call('POST', `/indexes/${uid}/search`, { body: { ...query, ...of } }),
+          ]);
+          const about = JSON.stringify([query, counts, cited.json]);
+          assert.equal(cited.status, 200, about);
+          const { passages, tokens, remoteErrors } = cited.json;
+          assert.deepEqual(remoteErrors, {}, about);
+          assert.equal(passages.length > 0, found.hits.length > 0, about);
+          assert.ok(tokens <= counts.maxTokens, about);
+          const isOf = (passage: any, hit: any): boolean =>
+            Buffer.from(String(hit[passage.attribute])).toString(
+              'utf8',
+              passage.start,
+              passage.start + passage.length,
+            ) === passage.text;
+          for (const passage of passages) {
+            assert.ok(
+              found.hits.some((hit: any) => isOf(passage, hit)),
+              about,
+            );
+          }
+          if (passages.length > 0) assert.ok(isOf(passages[0], found.hits[0]), about);
+        }
+      });
+
       it('count the values of a facet as one server does', async function () {
         this.timeout(60_000);
         for (let n = 0; n < SEARCHES / 4; n++) {

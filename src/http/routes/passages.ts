@@ -1,5 +1,6 @@
 import { RawJson } from '../../base/json.ts';
 import { complete } from '../../contract/declare.ts';
+import { searchGate } from '../../contract/multi-search.ts';
 import { PASSAGES, PASSAGES_DEFAULTS, type PassagesRequest } from '../../contract/passages.ts';
 import { FOUND_PASSAGES } from '../../contract/responses.ts';
 import { RenderStopped } from '../../embedding/render-thread.ts';
@@ -36,12 +37,14 @@ async function findPassages(
   context: RequestContext<unknown, PassagesRequest>,
   server: Dependencies,
 ): Promise<RouteResponse> {
-  const { search, indexes } = server.services;
+  const { search, indexes, features } = server.services;
   const startedAt = performance.now();
   const uid = context.params.index_uid!;
   const { maxTokens, documents, ...request } = context.body;
   const counts = complete({ maxTokens, documents }, PASSAGES_DEFAULTS);
   const { params, chunked } = passageSearch(request, indexes.settings(uid)?.embedders ?? {});
+  const gate = searchGate(params, features.get());
+  if (gate !== null) throw gate;
   await checkSearch(uid, params, server);
   const asked = { kind: 'search', uid, params: { ...params, limit: counts.documents } } as const;
   const [{ bytes }] = await search.execute(asked, callerOf(context));
