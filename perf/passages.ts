@@ -1,6 +1,7 @@
 /**
  * How many judged documents does a model get to read within a number of tokens? Compares passages
- * (`POST /indexes/{uid}/passages`) with whole documents, best first, of the same hybrid search.
+ * (`POST /indexes/{uid}/passages`) with whole documents, best first, each found by words, by
+ * vectors, and by both.
  *
  *   node --import=tsx perf/passages.ts --data documents.ndjson --queries questions.ndjson \
  *     --judgements judgements.ndjson --model FOLDER [--tokens 2000] [--chunk 60]
@@ -25,7 +26,11 @@ const { values } = parseArgs({
   },
 });
 const TOKENS = Number(values.tokens);
-const SEARCH = { matchingStrategy: 'natural', hybrid: { embedder: 'model', fusion: 'rrf' } };
+const WAYS = { words: 0, vectors: 1, both: 0.5 };
+const searchBy = (semanticRatio: number): object => ({
+  matchingStrategy: 'natural',
+  hybrid: { embedder: 'model', fusion: 'rrf', semanticRatio },
+});
 
 function linesOf(file: string): any[] {
   const lines = bytesOf(file).toString().split('\n');
@@ -55,16 +60,18 @@ async function load(uid: string, chunks: object | null): Promise<void> {
     chunks,
   };
   const settings = { embedders: { model: embedder }, searchableAttributes: ['title', 'text'] };
-  await server.finish('PATCH', `/indexes/${uid}/settings`, { body: settings });
-  const task = await server.finish('POST', `/indexes/${uid}/documents?primaryKey=id`, {
-    body: documents,
-  });
-  if (task.status !== 'succeeded') throw new Error(JSON.stringify(task.error));
+  const path = `/indexes/${uid}`;
+  for (const task of [
+    await server.finish('PATCH', `${path}/settings`, { body: settings }),
+    await server.finish('POST', `${path}/documents?primaryKey=id`, { body: documents }),
+  ]) {
+    if (task.status !== 'succeeded') throw new Error(JSON.stringify(task.error));
+  }
 }
 
 /** Ids of whole documents that fit, best first. */
-async function whole(uid: string, q: string): Promise<string[]> {
-  const { hits } = await post(`${uid}/search`, { ...SEARCH, q, limit: 100 });
+async function whole(uid: string, q: string, search: object): Promise<string[]> {
+  const { hits } = await post(`${uid}/search`, { ...search, q, limit: 100 });
   const ids: string[] = [];
   let left = TOKENS;
   for (const { id, title, text } of hits) {
@@ -75,13 +82,22 @@ async function whole(uid: string, q: string): Promise<string[]> {
   return ids;
 }
 
-async function cited(uid: string, q: string): Promise<string[]> {
-  const body = { q, maxTokens: TOKENS, documents: 100 };
+async function cited(uid: string, q: string, search: object): Promise<string[]> {
+  const body = { ...search, q, maxTokens: TOKENS, documents: 100 };
   const { passages } = await post(`${uid}/passages`, body);
   return [...new Set<string>(passages.map(({ id }: { id: unknown }) => String(id)))];
 }
 
-async function measure(name: string, find: (q: string) => Promise<string[]>): Promise<void> {
+type Find = typeof cited;
+
+async function measure(name: string, uid: string, find: Find): Promise<void> {
+  for (const [way, ratio] of Object.entries(WAYS)) {
+    const search = searchBy(ratio);
+    await measureOne(`${name} by ${way}`, (q) => find(uid, q, search));
+  }
+}
+
+async function measureOne(name: string, find: (q: string) => Promise<string[]>): Promise<void> {
   const recalls: number[] = [];
   let read = 0;
   for (const { id, q } of questions) {
@@ -101,11 +117,12 @@ async function measure(name: string, find: (q: string) => Promise<string[]>): Pr
 
 try {
   await load('whole', null);
-  await measure('whole documents', (q) => whole('whole', q));
-  await measure('passages by words', (q) => cited('whole', q));
+  await measure('whole documents', 'whole', whole);
+  await measure('passages without chunks', 'whole', cited);
   for (const maxTokens of values.chunk.map(Number)) {
-    await load(`chunks-${maxTokens}`, { attribute: 'text', maxTokens });
-    await measure(`passages of ${maxTokens} tokens`, (q) => cited(`chunks-${maxTokens}`, q));
+    const uid = `chunks-${maxTokens}`;
+    await load(uid, { attribute: 'text', maxTokens });
+    await measure(`passages of ${maxTokens} tokens`, uid, cited);
   }
 } finally {
   await server.close();
