@@ -84,12 +84,19 @@ interface Measures {
   histogram?: { buckets: number };
 }
 
+/** Whole numbers count: 1.1 percent of 3000 are 33. */
+function rankOf(percent: number, total: number): number {
+  const [whole = '', decimals = ''] = String(percent).split('.');
+  const divisor = 100n * 10n ** BigInt(decimals.length);
+  return Number((BigInt(whole + decimals) * BigInt(total) + divisor - 1n) / divisor);
+}
+
 function checkMeasures(stats: any, numbers: readonly number[], wanted: Measures, context: string) {
   if (numbers.length === 0) return assert.equal(stats, undefined, context);
   const [min, max] = [numbers[0]!, numbers.at(-1)!];
   assert.deepEqual([stats.min, stats.max], [min, max], context);
   const percentiles = (wanted.percentiles ?? []).map((percent): [string, number] => {
-    const rank = Math.max(1, Math.ceil((percent * numbers.length) / 100));
+    const rank = Math.max(1, rankOf(percent, numbers.length));
     return [String(percent), numbers[rank - 1]!];
   });
   const isMeasured = percentiles.length > 0;
