@@ -65,6 +65,8 @@ EmbedderSettings EmbedderOf(const std::string& name, const json::Value& embedder
     settings.fragments.emplace_back(fragment, static_cast<uint8_t>(number.integer()));
   }
   std::sort(settings.fragments.begin(), settings.fragments.end());
+  const json::Value& part = embedder["indexingEmbedder"];
+  settings.chunked = (part.is_object() ? part : embedder)["chunks"]["attribute"].string();
   return settings;
 }
 

@@ -76,6 +76,7 @@ struct EmbedderSettings {
   std::optional<Distribution> distribution;
   // Indexing fragments, ascending by name, with the numbers that rows use for them.
   std::vector<std::pair<std::string, uint8_t>> fragments;
+  std::string chunked;  // the attribute that is cut into passages; empty: none
 
   std::optional<uint8_t> Fragment(std::string_view name) const;
 };

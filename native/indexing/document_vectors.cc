@@ -252,7 +252,12 @@ Status DocumentVectors::AddTo(std::string_view document_id, DocId docid,
     } else {
       vectors.BeginDocument(i, docid, state.flags);
       if (state.from == From::kGiven) {
-        ForEachEmbedding(state.given, [&](std::span<const float> row) { vectors.AddRow(i, row); });
+        const std::vector<segment::RowSpan> spans = PassagesOf(state.given);
+        size_t next = 0;
+        ForEachEmbedding(state.given, [&](std::span<const float> row) {
+          vectors.AddRow(i, row, {.span = next < spans.size() ? spans[next] : segment::RowSpan{}});
+          ++next;
+        });
       }
     }
   }

@@ -128,7 +128,14 @@ class Pass {
         AppendJsonNumber(chunk_, uint64_t{source.fragment});
         chunk_ += ",\"";
         AppendHash(source.text_hash);
-        chunk_ += "\"]";
+        chunk_ += '"';
+        if (source.span != segment::RowSpan{}) {
+          chunk_ += ',';
+          AppendJsonNumber(chunk_, source.span.start);
+          chunk_ += ',';
+          AppendJsonNumber(chunk_, source.span.length);
+        }
+        chunk_ += ']';
       }
     }
     chunk_ += "]]";
@@ -179,10 +186,12 @@ class Pass {
       segment::RowSource source;
       source.fragment = reader.Fixed<uint8_t>();
       source.text_hash = reader.Fixed<uint64_t>();
+      source.span.start = reader.Fixed<uint32_t>();
+      source.span.length = reader.Fixed<uint32_t>();
       sources_.push_back(source);
       if (!stays) {
         AppendFloats(reader.Bytes(reader.Fixed<uint32_t>() * sizeof(float)));
-      } else if (!AppendStored(want, source.fragment)) {
+      } else if (!AppendStored(want, reader.Fixed<uint8_t>())) {
         return WrongResponse();
       }
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "base/bytes.h"
 #include "base/json.h"
@@ -81,6 +82,24 @@ bool HasOverflow(std::string_view array) {
   return overflow;
 }
 
+// The span of an item of `passages`; nullopt: it has another form.
+std::optional<segment::RowSpan> SpanOf(std::string_view item) {
+  if (json::KindOf(item) != json::Kind::kObject) return std::nullopt;
+  double start = -1, length = -1;
+  bool known = true;
+  json::ForEachMember(item, [&](std::string_view key, std::string_view value) {
+    double* const to = key == "start" ? &start : key == "length" ? &length : nullptr;
+    known &= to != nullptr && json::KindOf(value) == json::Kind::kNumber;
+    if (known) *to = json::NumberValue(value);
+  });
+  const auto fits = [](double number) {
+    return number >= 0 && number <= std::numeric_limits<uint32_t>::max() &&
+           number == std::floor(number);
+  };
+  if (!known || !fits(start) || !fits(length)) return std::nullopt;
+  return segment::RowSpan{static_cast<uint32_t>(start), static_cast<uint32_t>(length)};
+}
+
 bool IsEmpty(std::string_view array) { return json::SkipSpace(array, 1) + 1 == array.size(); }
 
 struct EntryReader {
@@ -149,6 +168,20 @@ struct EntryReader {
     return CheckEmbeddings(value, path);
   }
 
+  Status ReadPassages(std::string_view value, VectorsEntry& entry) {
+    if (value.empty() || json::KindOf(value) == json::Kind::kNull) return Status::Ok();
+    const auto wrong = [&] {
+      return WrongType(document_id, Location(name, ".passages"),
+                       "a list of objects with `start` and `length`", value);
+    };
+    if (json::KindOf(value) != json::Kind::kArray) return wrong();
+    bool right = true;
+    json::ForEachElement(value, [&](std::string_view item) { right &= SpanOf(item).has_value(); });
+    if (!right) return wrong();
+    entry.passages = value;
+    return Status::Ok();
+  }
+
   Result<VectorsEntry> Read(std::string_view value) {
     VectorsEntry entry;
     switch (json::KindOf(value)) {
@@ -160,21 +193,24 @@ struct EntryReader {
       default:
         return WrongType(document_id, Location(name, ""), "null, an array or an object", value);
     }
-    std::string_view embeddings, regenerate;
+    std::string_view embeddings, regenerate, passages;
     std::string unknown;
     json::ForEachMember(value, [&](std::string_view key, std::string_view member) {
       if (key == "embeddings") {
         embeddings = member;
       } else if (key == "regenerate") {
         regenerate = member;
+      } else if (key == "passages") {
+        passages = member;
       } else if (unknown.empty()) {
         unknown = "`" + std::string(key) + "`";
       }
     });
     if (!unknown.empty()) {
-      return WrongType(document_id, Location(name, ""),
-                       "an object of `embeddings` and `regenerate` alone, it has another member",
-                       unknown);
+      return WrongType(
+          document_id, Location(name, ""),
+          "an object of `embeddings`, `regenerate` and `passages` alone, it has another member",
+          unknown);
     }
     if (regenerate.empty())
       return WrongType(document_id, Location(name, ""),
@@ -183,6 +219,7 @@ struct EntryReader {
       return WrongType(document_id, Location(name, ".regenerate"), "a Boolean", regenerate);
     }
     entry.regenerate = regenerate == "true";
+    GANNET_RETURN_IF_ERROR(ReadPassages(passages, entry));
     if (embeddings.empty() || json::KindOf(embeddings) == json::Kind::kNull) return entry;
     if (json::KindOf(embeddings) != json::Kind::kArray) {
       return WrongType(document_id, Location(name, ".embeddings"), "null or an array", embeddings);
@@ -289,6 +326,15 @@ void ForEachEmbedding(const VectorsEntry& entry,
   }
 }
 
+std::vector<segment::RowSpan> PassagesOf(const VectorsEntry& entry) {
+  std::vector<segment::RowSpan> spans;
+  if (entry.passages.empty()) return spans;
+  json::ForEachElement(entry.passages, [&](std::string_view item) {
+    spans.push_back(SpanOf(item).value_or(segment::RowSpan{}));
+  });
+  return spans;
+}
+
 uint32_t DimensionsOf(const VectorsEntry& entry) {
   if (!entry.given()) return 0;
   const std::string_view array = entry.embeddings;
@@ -308,6 +354,10 @@ void AppendKeptEntry(std::string_view value, const VectorsEntry& entry, std::str
                           : "{\"regenerate\":false,\"embeddings\":";
   if (entry.given()) {
     json::AppendMinified(out, entry.embeddings);
+    if (!entry.passages.empty()) {
+      out += ",\"passages\":";
+      json::AppendMinified(out, entry.passages);
+    }
   } else {
     out += entry.removed ? "[]" : "null";
   }

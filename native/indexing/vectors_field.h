@@ -13,6 +13,7 @@
 
 #include "base/status.h"
 #include "index/settings.h"
+#include "segment/vectors.h"
 
 namespace gannet::indexing {
 
@@ -25,7 +26,8 @@ inline constexpr uint32_t kEmbeddingsMax = 256;
 struct VectorsEntry {
   // JSON: an array of numbers, or an array of such arrays. Empty: not given.
   std::string_view embeddings;
-  bool removed = false;  // null or an empty array was sent: there are no embeddings
+  std::string_view passages;  // JSON of a list of `start` and `length` by embedding; may be empty
+  bool removed = false;       // null or an empty array was sent: there are no embeddings
   bool regenerate = false;
   bool given() const { return !embeddings.empty(); }
 };
@@ -45,6 +47,8 @@ Result<VectorsMembers> ReadVectorsMembers(std::string_view document_id, std::str
 // a single become its greatest number.
 void ForEachEmbedding(const VectorsEntry& entry,
                       const std::function<void(std::span<const float>)>& sink);
+// The passages that its embeddings were made from, in their order; empty: not given.
+std::vector<segment::RowSpan> PassagesOf(const VectorsEntry& entry);
 // Number of dimensions of its first embedding; 0 if there is none.
 uint32_t DimensionsOf(const VectorsEntry& entry);
 

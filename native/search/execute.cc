@@ -165,9 +165,11 @@ bool EnoughWords(const SearchRequest& request, const RankedList& words) {
 RunResult RankHalves(std::shared_ptr<const index::Snapshot> snapshot, SearchRequest request,
                      const KeptHits& kept, Window window, const Deadline& deadline,
                      uint64_t depth) {
-  GANNET_RETURN_IF_ERROR(
-      EmbedderOf(*snapshot->settings, request.hybrid->embedder, "invalid_search_embedder")
-          .status());
+  GANNET_ASSIGN_OR_RETURN(
+      const index::EmbedderSettings* embedder,
+      EmbedderOf(*snapshot->settings, request.hybrid->embedder, "invalid_search_embedder"));
+  // Even if words are enough, hits name the passages that are nearest to the vector.
+  const bool names_passages = request.show_passages > 0 && !embedder->chunked.empty();
   const HybridHalves halves = HalvesOf(request, *snapshot->settings);
   const KeptHits all{{0, depth}, true};
   std::atomic<bool> enough{false};
@@ -175,7 +177,8 @@ RunResult RankHalves(std::shared_ptr<const index::Snapshot> snapshot, SearchRequ
   InStage stage("halves");
   ParallelFor(request.vector ? 2 : 1, [&](size_t half) {
     if (half == 1) {
-      if (!enough.load()) semantic = Rank(snapshot, halves.semantic, all, deadline);
+      if (names_passages || !enough.load())
+        semantic = Rank(snapshot, halves.semantic, all, deadline);
       return;
     }
     words = Rank(snapshot, halves.words, all, deadline);
@@ -183,7 +186,7 @@ RunResult RankHalves(std::shared_ptr<const index::Snapshot> snapshot, SearchRequ
   });
   GANNET_RETURN_IF_ERROR(words.status());
   GANNET_RETURN_IF_ERROR(semantic.status());
-  if (!request.vector && !request.without_vector && !enough.load()) {
+  if (!request.vector && !request.without_vector && (names_passages || !enough.load())) {
     return std::make_unique<SearchRun>(std::move(request), window, std::move(*words), nullptr,
                                        std::nullopt);
   }

@@ -9,6 +9,7 @@
 #include "search/ranking/score_details.h"
 #include "search/ranking/sort.h"
 #include "search/results/match_terms.h"
+#include "search/vectors/passages.h"
 #include "search/vectors/stored_vectors.h"
 
 namespace gannet::search {
@@ -38,6 +39,23 @@ const SortCriterion* ShownDistance(const std::vector<SortCriterion>& sort,
   if (geo == sort.end()) return nullptr;
   const auto whole = [&](std::string_view path) { return projection.Of(path) == Cover::kWhole; };
   return whole("_geo") || (whole("_geo.lat") && whole("_geo.lng")) ? &*geo : nullptr;
+}
+
+// The embedder whose passages are shown; null: none. They are text of an attribute, which must be
+// displayed.
+const index::EmbedderSettings* ShownPassages(const SearchRun& run) {
+  const SearchRequest& request = run.request();
+  const index::Settings& settings = *run.snapshot().settings;
+  if (request.show_passages == 0 || run.scan() == nullptr || !request.hybrid) return nullptr;
+  const index::EmbedderSettings* embedder = settings.Embedder(request.hybrid->embedder);
+  if (embedder == nullptr || embedder->chunked.empty()) return nullptr;
+  const std::string_view path = embedder->chunked;
+  const auto displayed =
+      Projection::ForSearch(std::nullopt, settings.displayed, *run.snapshot().fields);
+  for (size_t end = path.find('.');; end = path.find('.', end + 1)) {
+    if (displayed.Of(path.substr(0, end)) == Cover::kWhole) return embedder;
+    if (end == std::string_view::npos) return nullptr;
+  }
 }
 
 }  // namespace
@@ -73,6 +91,7 @@ HitWriter::HitWriter(const SearchRun& run, bool expects)
                    run.request().attributes_to_retrieve, std::vector<text::Locale>()),
       codec_(run.snapshot().dictionary) {
   geo_ = ShownDistance(run.list().sort, projection_);
+  chunked_ = ShownPassages(run);
   if (!expects) return;
   std::vector<DocId> docids;
   for (const Hit& hit : run.hits()) docids.push_back(hit.docid);
@@ -90,6 +109,7 @@ Status HitWriter::Append(const PageHit& page_hit, std::string_view extra, std::s
   AppendProjected(fields_, *snapshot.fields, projection_, members.first, out);
   AppendDistance(docid, members);
   GANNET_RETURN_IF_ERROR(AppendVectors(docid, members));
+  GANNET_RETURN_IF_ERROR(AppendPassages(docid, members));
   if (highlighter_.active()) {
     highlighter_.Append(fields_, members.first, out);
     GANNET_RETURN_IF_ERROR(CheckResponseSize(out, run_.request().response_bytes_max));
@@ -110,6 +130,14 @@ void HitWriter::AppendDistance(DocId docid, Members& members) const {
 Status HitWriter::AppendVectors(DocId docid, Members& members) const {
   if (!shows_vectors_) return Status::Ok();
   return AppendStoredVectors(run_.snapshot(), docid, fields_, members.Begin("_vectors"));
+}
+
+Status HitWriter::AppendPassages(DocId docid, Members& members) const {
+  if (chunked_ == nullptr) return Status::Ok();
+  std::string& out = members.Begin("_passages");
+  search::AppendPassages(run_.snapshot(), *chunked_, *run_.scan(), docid, fields_,
+                         run_.request().show_passages, out);
+  return CheckResponseSize(out, run_.request().response_bytes_max);
 }
 
 void HitWriter::AppendScores(const PageHit& page_hit, Members& members) const {

@@ -32,11 +32,13 @@ class HitWriter {
   struct Members;
   void AppendDistance(DocId docid, Members& members) const;
   Status AppendVectors(DocId docid, Members& members) const;
+  Status AppendPassages(DocId docid, Members& members) const;
   void AppendScores(const PageHit& page_hit, Members& members) const;
 
   const SearchRun& run_;
   const bool shows_vectors_;
-  const SortCriterion* geo_;  // whose distances are shown; null: none
+  const SortCriterion* geo_;                // whose distances are shown; null: none
+  const index::EmbedderSettings* chunked_;  // whose passages are shown; null: none
   Projection projection_;
   Highlighter highlighter_;
   segment::RowCodec codec_;

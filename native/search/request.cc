@@ -126,6 +126,7 @@ constexpr Parameter kParameters[] = {
     {"vector", READ(vector, ParseVector(value.string()))},
     {"withoutVector", READ(without_vector, value.boolean())},
     {"retrieveVectors", READ(retrieve_vectors, value.boolean())},
+    {"showPassages", READ(show_passages, value.integer())},
     {"pins", READ(pins, ParsePins(value))},
     {"locales", READ(locales, ParseLocales(value))},
     {"keepsPage", READ(keeps_page, value.boolean())},

@@ -123,6 +123,7 @@ struct SearchRequest {
   HighlightOptions format;
   std::optional<MatchingStrategy> strategy;  // nullopt: the strategy of the index
   bool show_score = false, show_details = false, retrieve_vectors = false;
+  uint64_t show_passages = 0;  // of each hit, at most
   std::optional<double> threshold;
   std::vector<text::Locale> locales;
   std::optional<Hybrid> hybrid;  // nullopt if it would change nothing (docs/behaviour/vectors.md)

@@ -66,6 +66,8 @@ class SearchRun {
   const index::Snapshot& snapshot() const { return *list_->snapshot; }
   // The list that determines how hits are written; of a hybrid search the list by words.
   const RankedList& list() const { return *list_; }
+  // What compared documents with the vector; null: no vector was used.
+  const VectorScan* scan() const { return (semantic_ ? semantic_ : list_)->scan.get(); }
   const std::vector<Hit>& hits() const {
     if (shown_) return *shown_;
     return merged_ ? merged_->hits : list_->hits();

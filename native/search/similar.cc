@@ -19,6 +19,9 @@
 namespace gannet::search {
 namespace {
 
+// The first passages of a document that others are compared with.
+constexpr size_t kPassagesMax = 16;
+
 Status OfSimilar(const Status& status) {
   return status.detail() == "invalid_search_filter"
              ? Status(status.code(), status.message(), "invalid_similar_filter")
@@ -73,8 +76,11 @@ Result<std::unique_ptr<SearchRun>> RunSimilar(std::shared_ptr<const index::Snaps
   InStage stage("vectors");
   GANNET_ASSIGN_OR_RETURN(auto embeddings, ReadEmbeddings(snapshot, *embedder, target));
   const bool known = !embeddings.empty();
+  // The n-th passages of two documents have nothing in common, so each is compared with all.
+  const bool paired = embedder->chunked.empty();
+  if (!paired && embeddings.size() > kPassagesMax) embeddings.resize(kPassagesMax);
   list->scan = std::make_unique<VectorScan>(snapshot, *embedder, std::move(embeddings),
-                                            ScanOptions{.paired = true, .deadline = deadline});
+                                            ScanOptions{.paired = paired, .deadline = deadline});
   list->options.offset = window.begin;
   list->options.end = window.end;
   list->options.threshold = request.threshold;

@@ -48,6 +48,7 @@ enum class VectorPart : uint8_t {
   kTextHashes,  // u64 by row; optional
   kFragments,   // u8 by row; optional
   kSigns,       // blocks of rows, vector/signs.h; optional
+  kSpans,       // RowSpan by row; optional
 };
 
 // columns: one directory; see columns.h

@@ -43,7 +43,8 @@ void WriteSigns(SegmentFileWriter& file, SectionId id, std::string_view rows, si
 
 RowSource EmbedderReader::source(uint32_t row) const {
   return {text_hashes_.empty() ? 0 : text_hashes_[row],
-          fragments_.empty() ? uint8_t{0} : fragments_[row]};
+          fragments_.empty() ? uint8_t{0} : fragments_[row],
+          spans_.empty() ? RowSpan{} : spans_[row]};
 }
 
 const EmbedderReader::DocSets& EmbedderReader::Sets() const {
@@ -139,6 +140,7 @@ Result<std::shared_ptr<const VectorsReader>> VectorsReader::Open(
     embedder.flags_ = AsSpan<uint8_t>(read(VectorPart::kFlags));
     embedder.text_hashes_ = AsSpan<uint64_t>(read(VectorPart::kTextHashes));
     embedder.fragments_ = AsSpan<uint8_t>(read(VectorPart::kFragments));
+    embedder.spans_ = AsSpan<RowSpan>(read(VectorPart::kSpans));
     embedder.rows_ = file->Find(IdOf(i, VectorPart::kRows));
     embedder.bytes_ = file->Find(IdOf(i, VectorPart::kBytes));
     embedder.scales_ = file->Find(IdOf(i, VectorPart::kScales));
@@ -157,6 +159,7 @@ Result<std::shared_ptr<const VectorsReader>> VectorsReader::Open(
         !std::is_sorted(embedder.first_rows_.begin(), embedder.first_rows_.end()) ||
         (!embedder.text_hashes_.empty() && embedder.text_hashes_.size() != rows) ||
         (!embedder.fragments_.empty() && embedder.fragments_.size() != rows) ||
+        (!embedder.spans_.empty() && embedder.spans_.size() != rows) ||
         !has(embedder.rows_, exact * sizeof(float)) || !has(embedder.bytes_, exact) ||
         !has(embedder.scales_,
              embedder.shape_.binary_quantised ? 0 : rows * sizeof(vector::ByteScale)) ||
@@ -200,6 +203,7 @@ struct VectorsWriter::Embedder {
   std::vector<uint8_t> flags;
   std::vector<uint64_t> text_hashes;
   std::vector<uint8_t> fragments;
+  std::vector<RowSpan> spans;
   std::vector<uint64_t> bits;  // of the current row
 };
 
@@ -229,12 +233,13 @@ void VectorsWriter::AddRow(size_t embedder, std::span<const float> row, RowSourc
   ++to.first_rows.back();
   // Drops lists that have only the default value.
   const auto keep = [rows = to.row_docids.size()](auto& list, auto value) {
-    if (list.empty() && value == 0) return;
+    if (list.empty() && value == decltype(value){}) return;
     list.resize(rows);
     list.back() = value;
   };
   keep(to.text_hashes, source.text_hash);
   keep(to.fragments, source.fragment);
+  keep(to.spans, source.span);
   if (to.shape.binary_quantised) {
     to.bits.resize(vector::BitWords(row.size()));
     vector::QuantiseToBits(row.data(), row.size(), to.bits.data());
@@ -277,7 +282,7 @@ uint64_t VectorsWriter::memory_bytes() const {
     bytes += embedder->row_docids.capacity() * 4 + embedder->docids.capacity() * 4 +
              embedder->first_rows.capacity() * 4 + embedder->flags.capacity() +
              embedder->text_hashes.capacity() * 8 + embedder->fragments.capacity() +
-             embedder->rows.buffer().capacity();
+             embedder->spans.capacity() * sizeof(RowSpan) + embedder->rows.buffer().capacity();
   }
   return bytes;
 }
@@ -310,11 +315,14 @@ Status VectorsWriter::Write(SegmentFileWriter& file) {
     add(VectorPart::kFirstRows, BytesOf(embedder->first_rows));
     add(VectorPart::kFlags, BytesOf(embedder->flags));
     add(VectorPart::kRowDocids, BytesOf(embedder->row_docids));
-    if (!embedder->text_hashes.empty()) embedder->text_hashes.resize(embedder->row_docids.size());
-    if (!embedder->fragments.empty()) embedder->fragments.resize(embedder->row_docids.size());
-    if (!embedder->text_hashes.empty())
-      add(VectorPart::kTextHashes, BytesOf(embedder->text_hashes));
-    if (!embedder->fragments.empty()) add(VectorPart::kFragments, BytesOf(embedder->fragments));
+    const auto add_kept = [&](VectorPart part, auto& list) {
+      if (list.empty()) return;
+      list.resize(embedder->row_docids.size());
+      add(part, BytesOf(list));
+    };
+    add_kept(VectorPart::kTextHashes, embedder->text_hashes);
+    add_kept(VectorPart::kFragments, embedder->fragments);
+    add_kept(VectorPart::kSpans, embedder->spans);
     GANNET_ASSIGN_OR_RETURN(const std::string_view rows, embedder->rows.Bytes());
     add(shape.binary_quantised ? VectorPart::kBits : VectorPart::kRows, rows);
     if (!shape.binary_quantised) {

@@ -44,10 +44,17 @@ enum VectorFlags : uint8_t {
   kUserProvided = 2,  // its embeddings came with the document
 };
 
+// The bytes of a text that an embedding was made from; a length of 0: it stands for the document.
+struct RowSpan {
+  uint32_t start = 0, length = 0;
+  bool operator==(const RowSpan&) const = default;
+};
+
 // Where an embedding comes from.
 struct RowSource {
   uint64_t text_hash = 0;  // of the rendered text; 0: unknown
-  uint8_t fragment = 0;    // number of the indexing fragment
+  uint8_t fragment = 0;    // number of the indexing fragment, or of the passage
+  RowSpan span = {};       // of the attribute that the embedder cuts into passages
   bool operator==(const RowSource&) const = default;
 };
 
@@ -132,6 +139,7 @@ class EmbedderReader {
   std::span<const uint8_t> flags_;
   std::span<const uint64_t> text_hashes_;  // empty: no row has one
   std::span<const uint8_t> fragments_;     // empty: all are 0
+  std::span<const RowSpan> spans_;         // empty: all are empty
   const SegmentFile::Section* rows_ = nullptr;
   const SegmentFile::Section* bytes_ = nullptr;
   const SegmentFile::Section* scales_ = nullptr;

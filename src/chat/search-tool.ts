@@ -4,15 +4,15 @@ import { halfCharacterAt } from '../base/json.ts';
 import type { CancelSignal } from '../base/cancel-signal.ts';
 import type { SearchAccess } from '../search/caller.ts';
 import { ownBytes } from '../search/own-bytes.ts';
-import { chunksOf, passageSearch, type PassageSearch } from '../search/passage-search.ts';
+import { cutsPassages, passageSearch } from '../search/passage-search.ts';
 import type { SearchMeter } from '../search/search-meter.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { ChatPrompts } from '../contract/chats.ts';
 import type { SearchRequest } from '../contract/search.ts';
 import type { SettingsObject } from '../contract/settings.ts';
+import { isGiven } from '../contract/settings/setting.ts';
 import { RenderStopped } from '../embedding/render-thread.ts';
 import type { ConcurrencyLimit } from '../outbound/concurrency-limit.ts';
-import type { Chunked } from '../embedding/choose-passages.ts';
 import type { Hits, RequestOutcome, TextsRequest } from '../embedding/render-request.ts';
 
 export const SEARCH_TOOL = '_meiliSearchInIndex';
@@ -161,22 +161,22 @@ export async function runSearch(
   if (typeof given === 'string')
     return { text: given, sources: null, indexUid: null, failure: null };
   const { indexUid, q, filter } = given;
-  let search: PassageSearch;
+  let params: SearchRequest;
   let access: SearchAccess;
   try {
     access = caller.accessTo(indexUid);
-    search = requestOf(services, indexUid, q, filter);
+    params = requestOf(services, indexUid, q, filter);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     return { text: error.message, sources: null, indexUid, failure: error };
   }
   try {
-    const { params, chunked } = search;
     const result = await services.search(indexUid, params, access, caller);
     const bytes = ownBytes(result, LOWER_LIMIT);
-    const hidden = chunked === null ? [] : ['_vectors', '_matchesPosition'];
+    const isPassages = isGiven(params.showPassages);
+    const hidden = isPassages ? ['_passages', '_matchesPosition'] : [];
     const hits = await services.hits(caller, bytes, services.primaryKey(indexUid), hidden);
-    const text = await textOfHits(services, caller, chunked, indexUid, bytes, hits);
+    const text = await textOfHits(services, caller, isPassages, indexUid, bytes, hits);
     return { text, sources: hits.documents, indexUid, failure: null };
   } catch (thrown) {
     const error =
@@ -223,7 +223,7 @@ function parseArguments(text: string): SearchArguments | string {
   };
 }
 
-function requestOf(services: ChatServices, uid: string, q: string, filter: string): PassageSearch {
+function requestOf(services: ChatServices, uid: string, q: string, filter: string): SearchRequest {
   const settings = services.settings(uid);
   if (settings === undefined) {
     throw new ApiError('index_not_found', `The index \`${uid}\` does not exist.`);
@@ -234,20 +234,20 @@ function requestOf(services: ChatServices, uid: string, q: string, filter: strin
   // An empty query cannot be embedded.
   if (q.trim() === '' && request.hybrid !== undefined) delete request.hybrid;
   if (own !== null) request.filter = own;
-  const isPassages = chunksOf(settings.embedders, request.hybrid?.embedder) !== null;
-  return isPassages
-    ? passageSearch(request, settings.embedders)
-    : { params: request, chunked: null };
+  const { embedders } = settings;
+  return cutsPassages(embedders, request.hybrid?.embedder)
+    ? passageSearch(request, embedders)
+    : request;
 }
 
 /**
- * @param chunked the model gets passages; null: whole documents
+ * @param isPassages the model gets passages instead of whole documents
  * @param result the search result with the hits
  */
 async function textOfHits(
   services: ChatServices,
   caller: ChatCaller,
-  chunked: Chunked | null,
+  isPassages: boolean,
   uid: string,
   result: Uint8Array,
   hits: Hits,
@@ -259,7 +259,7 @@ async function textOfHits(
     template: documentTemplate,
     bytesMax: documentTemplateMaxBytes,
     searchable: attributeNames(settings.searchableAttributes),
-    passages: chunked && { hits: result, maxTokens: PASSAGE_TOKENS_MAX, chunked },
+    passages: isPassages ? { hits: result, maxTokens: PASSAGE_TOKENS_MAX } : null,
     ...(await wholeDocuments(services, caller, uid, settings, result, hits)),
   });
   if (text.kind === 'rendered') return text.value;

@@ -76,11 +76,15 @@ const FEDERATION_OF_HIT = object({
   }),
 });
 
+/** Where a passage is, in bytes of its attribute as in `_matchesPosition`. */
+const PASSAGE = { attribute: TEXT, start: COUNT, length: COUNT, text: TEXT };
+
 /** A document with what the search adds to it; the document determines its other fields. */
 const HIT = object(
   optionals({
     _formatted: OBJECT,
     _matchesPosition: OBJECT,
+    _passages: list(object({ ...PASSAGE, score: NUMBER })),
     _rankingScore: NUMBER,
     _rankingScoreDetails: OBJECT,
     _federation: FEDERATION_OF_HIT,
@@ -121,12 +125,9 @@ export const FOUND_PASSAGES = object({
   passages: list(
     object({
       id: ANY,
-      attribute: TEXT,
       indices: optional(list(COUNT)),
-      start: COUNT,
-      length: COUNT,
+      ...PASSAGE,
       tokens: COUNT,
-      text: TEXT,
       score: optional(NUMBER),
     }),
   ),

@@ -45,6 +45,9 @@ export type Filter = unknown;
 
 const RERANKED_MAX = 200;
 
+/** Maximum of `showPassages`. */
+const PASSAGES_MAX = 10;
+
 /** What `facetStats` measures of numbers. */
 const MEASURED_FACETS_MAX = 20;
 const PERCENTILES_MAX = 20;
@@ -244,6 +247,19 @@ const FACET_STATS = nullable(
   ),
 );
 
+function passages(code: ErrorCode): Declared<number | null> {
+  return nullable(
+    integer({
+      minimum: 0,
+      maximum: PASSAGES_MAX,
+      default: 0,
+      description:
+        'Maximum number of passages that each hit names: those with the nearest embeddings.',
+      'x-code': code,
+    }),
+  );
+}
+
 /** In the order in which a message lists them. */
 const SEARCH_PROPERTIES = {
   q: nullable(string({ default: '', 'x-code': 'invalid_search_q' })),
@@ -266,6 +282,7 @@ const SEARCH_PROPERTIES = {
   cropLength: count('invalid_search_crop_length', 10),
   attributesToHighlight: stringList('invalid_search_attributes_to_highlight'),
   showMatchesPosition: flag('invalid_search_show_matches_position'),
+  showPassages: passages('invalid_search_show_passages'),
   filter: filter('invalid_search_filter'),
   sort: {
     ...stringList('invalid_search_sort', SORT_CRITERION),
@@ -647,6 +664,7 @@ const SIMILAR_PROPERTIES = {
   filter: filter('invalid_similar_filter'),
   attributesToRetrieve: stringList('invalid_similar_attributes_to_retrieve'),
   retrieveVectors: flag('invalid_similar_retrieve_vectors'),
+  showPassages: passages('invalid_similar_show_passages'),
   showRankingScore: flag('invalid_similar_show_ranking_score'),
   showRankingScoreDetails: flag('invalid_similar_show_ranking_score_details'),
   showPerformanceDetails: flag('invalid_similar_show_performance_details'),
@@ -675,6 +693,7 @@ export const SIMILAR_QUERY = object({
     filter: asFilter(SIMILAR_PROPERTIES.filter),
     attributesToRetrieve: asParameter(SIMILAR_PROPERTIES.attributesToRetrieve),
     retrieveVectors: SIMILAR_PROPERTIES.retrieveVectors,
+    showPassages: asParameter(SIMILAR_PROPERTIES.showPassages),
     showRankingScore: SIMILAR_PROPERTIES.showRankingScore,
     showRankingScoreDetails: SIMILAR_PROPERTIES.showRankingScoreDetails,
     showPerformanceDetails: SIMILAR_PROPERTIES.showPerformanceDetails,

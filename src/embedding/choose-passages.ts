@@ -2,14 +2,11 @@
  * Chooses passages of the hits of a search that fit a budget of tokens and do not repeat each
  * other. Pure.
  */
-import type { Chunks } from '../contract/embedders/fields.ts';
-import { textField } from '../templates/document-template.ts';
-import { cosineDistance } from './cosine-distance.ts';
 import { type Passage, passagesOf, tokensOf } from './passages.ts';
 
 /** Passages of a hit that are considered. */
-const PASSAGES_PER_HIT = 5;
-/** How texts are cut that have no embeddings of passages. */
+export const PASSAGES_PER_HIT = 5;
+/** How the texts of hits are cut that name no passages. */
 const CUT = { maxTokens: 200, overlap: 0, max: 255 };
 /** The share of its relevance in the value of a passage; the rest is what it repeats. */
 const RELEVANCE = 0.7;
@@ -43,34 +40,17 @@ export interface ChosenPassage {
   hit: Readonly<Record<string, unknown>>;
 }
 
-/** An embedder that cuts an attribute into passages. */
-export interface Chunked {
-  embedder: string;
-  chunks: Chunks;
-}
-
 export interface PassageChoice {
   primaryKey: string | null;
   maxTokens: number;
-  /** null: words choose among the passages of a hit. */
-  chunked: Chunked | null;
 }
 
-/** Members of a response; the hits, best first, with `_matchesPosition` and `_vectors`. */
-interface Response {
-  hits: readonly Json[];
-  queryVector?: readonly number[];
-}
-
+/** @param hits of a response, best first, with `_matchesPosition` and `_passages` */
 export function choosePassages(
-  { hits, queryVector }: Response,
-  { primaryKey, maxTokens, chunked }: PassageChoice,
+  hits: readonly Json[],
+  { primaryKey, maxTokens }: PassageChoice,
 ): ChosenPassage[] {
-  const vector = queryVector ?? null;
-  let candidates = hits.flatMap((hit, rank) => {
-    const near = chunked === null || vector === null ? [] : nearest(hit, vector, chunked);
-    return candidatesOf(hit, rank, near.length > 0 ? near : byWords(hit), primaryKey);
-  });
+  let candidates = hits.flatMap((hit, rank) => candidatesOf(hit, rank, primaryKey));
   const chosen: ChosenPassage[] = [];
   let left = maxTokens;
   const [first] = candidates;
@@ -107,12 +87,9 @@ function overlap({ words: a }: Candidate, { words: b }: Candidate): number {
 }
 
 /** The first passages of all hits come before the second ones. */
-function candidatesOf(
-  hit: Json,
-  rank: number,
-  found: readonly Found[],
-  primaryKey: string | null,
-): Candidate[] {
+function candidatesOf(hit: Json, rank: number, primaryKey: string | null): Candidate[] {
+  const named = (hit._passages ?? []) as readonly Found[];
+  const found = named.length > 0 ? named : byWords(hit);
   const id = primaryKey === null ? null : (hit[primaryKey] ?? null);
   return found.slice(0, PASSAGES_PER_HIT).map(({ text, attribute, ...more }, n) => ({
     passage: { id, attribute, ...more, tokens: tokensOf(text), text },
@@ -121,30 +98,6 @@ function candidatesOf(
     words: wordsOf(text),
     repeated: 0,
   }));
-}
-
-/** The passages whose embeddings are nearest to the vector, if they are those of the text. */
-function nearest(hit: Json, vector: readonly number[], { embedder, chunks }: Chunked): Found[] {
-  const { attribute } = chunks;
-  const entry = (hit._vectors as Record<string, Entry> | undefined)?.[embedder];
-  const text = textField(hit, attribute)?.text;
-  if (entry?.regenerate !== true || text === undefined) return [];
-  const passages = passagesOf(text, chunks);
-  // The text has changed, and its embeddings are not made yet.
-  if (passages.length !== entry.embeddings.length) return [];
-  return passages
-    .map((passage, n) => ({
-      ...passage,
-      attribute,
-      score: 1 - cosineDistance(entry.embeddings[n]!, vector) / 2,
-    }))
-    .sort((a, b) => b.score - a.score);
-}
-
-/** What `_vectors` has for an embedder. */
-interface Entry {
-  embeddings: number[][];
-  regenerate: boolean;
 }
 
 interface Match {

@@ -5,14 +5,16 @@
  * - u8: 1 if rows follow, 0 if nothing changes
  * - u16: number of rows
  * - for each row:
- *   - u8: 1 if the stored embedding of the fragment is kept, else 0
+ *   - u8: 1 if a stored embedding is kept, else 0
  *   - u8: fragment
  *   - u64: hash of the text
- *   - unless the embedding is kept: u32 dimensions, then the embedding as float32 values
+ *   - u32, u32: start and length of its passage, 0 and 0 if it stands for the document
+ *   - if the embedding is kept: u8, the fragment under which it is stored; else: u32 dimensions,
+ *     then the embedding as float32 values
  */
 import type { RenderedRow } from './render.ts';
 
-const ROW_BYTES = 10;
+const ROW_BYTES = 18;
 
 /** @param embeddings the embeddings of the rows with an input, in order */
 export function chunkResult(
@@ -29,11 +31,22 @@ export function chunkResult(
     at = buffer.writeUInt8(want === null ? 0 : 1, at);
     if (want === null) continue;
     at = buffer.writeUInt16LE(want.length, at);
-    for (const { fragment, hash, input } of want) {
+    for (const {
+      fragment,
+      hash,
+      span: [start, length],
+      kept,
+      input,
+    } of want) {
       at = buffer.writeUInt8(input === null ? 1 : 0, at);
       at = buffer.writeUInt8(fragment, at);
       at = buffer.writeBigUInt64LE(BigInt(`0x${hash}`), at);
-      if (input === null) continue;
+      at = buffer.writeUInt32LE(start, at);
+      at = buffer.writeUInt32LE(length, at);
+      if (input === null) {
+        at = buffer.writeUInt8(kept, at);
+        continue;
+      }
       const embedding = embeddings[next++]!;
       at = buffer.writeUInt32LE(embedding.length, at);
       // All machines that Node supports here are little-endian.

@@ -16,7 +16,6 @@ import { cutText, withTexts } from '../templates/value-text.ts';
 import {
   choosePassages,
   type ChosenPassage,
-  type Chunked,
   type CitedPassage,
   type PassageChoice,
 } from './choose-passages.ts';
@@ -106,7 +105,7 @@ export interface TextsRequest {
   result: Uint8Array;
   member: 'hits' | 'results';
   /** JSON of a search response, instead of whole documents; null: whole documents. */
-  passages?: { hits: Uint8Array; maxTokens: number; chunked: Chunked | null } | null;
+  passages?: { hits: Uint8Array; maxTokens: number } | null;
   /** The order of the documents; null: the order of the result. */
   order: { primaryKey: string; ids: string[] } | null;
 }
@@ -151,16 +150,16 @@ interface Piece {
 function pieces(documents: readonly Json[], { passages = null, order }: TextsRequest): Piece[] {
   if (passages === null) return documents.map((document) => ({ document, passage: null }));
   const primaryKey = order?.primaryKey ?? null;
-  const response = responseOf(passages.hits, primaryKey);
+  const { hits } = responseOf(passages.hits, primaryKey);
   const byId = new Map(documents.map((document) => [String(document[primaryKey ?? '']), document]));
-  const chosen = choosePassages(response, { ...passages, primaryKey });
+  const chosen = choosePassages(hits, { ...passages, primaryKey });
   // A text in a list is not replaced: its document is rendered whole, and once.
   const isNeeded = ({ passage, hit }: ChosenPassage, n: number): boolean =>
     passage.indices === undefined || chosen.findIndex((one) => one.hit === hit) === n;
   return chosen.filter(isNeeded).map(({ passage, hit }) => {
     const whole = primaryKey === null ? hit : (byId.get(String(passage.id)) ?? hit);
     // Rendering changes a document, which may have several passages.
-    const { _matchesPosition, ...document } = structuredClone(whole);
+    const { _matchesPosition, _passages, ...document } = structuredClone(whole);
     return { document, passage };
   });
 }
@@ -188,9 +187,8 @@ export interface FoundPassages {
 }
 
 export function passagesForRequest(request: PassagesQuery): FoundPassages {
-  const response = responseOf(request.result, request.primaryKey);
-  const { degraded, remoteErrors } = response;
-  const chosen = choosePassages(response, request);
+  const { hits, degraded, remoteErrors } = responseOf(request.result, request.primaryKey);
+  const chosen = choosePassages(hits, request);
   return {
     passages: chosen.map(({ passage }) => passage),
     tokens: chosen.reduce((sum, { passage }) => sum + passage.tokens, 0),

@@ -44,8 +44,8 @@ export type RenderedEmbedder = (
 
 /**
  * A document of a chunk, as written by the engine. `want` has an entry for each embedder that needs
- * embeddings: its number, whether to compute them even if the text is unchanged, and the fragment
- * and text hash of each stored embedding (hexadecimal, `0` if unknown).
+ * embeddings: its number, whether to compute them even if the text is unchanged, and the fragment,
+ * text hash (hexadecimal, `0` if unknown) and passage of each stored embedding.
  */
 export interface ChunkDocument {
   id: unknown;
@@ -55,15 +55,19 @@ export interface ChunkDocument {
   want: [embedder: number, always: 0 | 1, stored: StoredRow[]][];
 }
 
-type StoredRow = [fragment: number, hash: string];
+type StoredRow = [fragment: number, hash: string, start?: number, length?: number];
 
 /** An input to embed, or a stored embedding that is kept. */
 export interface RenderedRow {
   fragment: number;
   /** Hash of the text, hexadecimal. */
   hash: string;
-  /** null: the stored embedding of the fragment, or passage, is kept. */
+  /** The bytes of the attribute that it stands for; a length of 0: it stands for the document. */
+  span: readonly [start: number, length: number];
+  /** null: a stored embedding is kept. */
   input: { value: unknown } | null;
+  /** The fragment under which the kept embedding is stored. */
+  kept: number;
 }
 
 export interface RenderedRows {
@@ -190,6 +194,7 @@ function prepare(embedder: RenderedEmbedder): Prepared {
 interface Rendered {
   fragment: number;
   value: unknown;
+  span: readonly [start: number, length: number];
 }
 
 /** @returns a text if the document cannot be rendered */
@@ -201,15 +206,15 @@ function textsOf(embedder: Prepared, document: TemplateDocument): Rendered[] | s
   if (passages.length === 0) {
     const rendered = template.render(document, bytesMax);
     if (!rendered.ok) return rendered.error.message;
-    return [{ fragment: 0, value: rendered.value }];
+    return [{ fragment: 0, value: rendered.value, span: [0, 0] }];
   }
   const texts: Rendered[] = [];
   try {
-    for (const [fragment, { text, length }] of passages.entries()) {
+    for (const [fragment, { text, start, length }] of passages.entries()) {
       field!.replace(text);
       const rendered = template.render(document, bytesMax + length);
       if (!rendered.ok) return rendered.error.message;
-      texts.push({ fragment, value: rendered.value });
+      texts.push({ fragment, value: rendered.value, span: [start, length] });
     }
     return texts;
   } finally {
@@ -226,7 +231,7 @@ function fragmentsOf(
   for (const { number, fragment } of fragments) {
     // A fragment that cannot be rendered is skipped.
     const rendered = fragment.render(document.documentScope());
-    if (rendered.ok) texts.push({ fragment: number, value: rendered.value });
+    if (rendered.ok) texts.push({ fragment: number, value: rendered.value, span: [0, 0] });
   }
   return texts;
 }
@@ -237,13 +242,20 @@ function rowsOf(
   stored: readonly StoredRow[],
   always: boolean,
 ): RenderedRow[] | null {
-  const known = new Map(stored);
-  const rows = texts.map(({ fragment, value }): RenderedRow => {
+  const known = new Map(stored.map(([fragment, hash]) => [hash, fragment]));
+  const rows = texts.map(({ fragment, value, span }): RenderedRow => {
     const hash = hashOf(typeof value === 'string' ? value : JSON.stringify(value));
-    return { fragment, hash, input: known.get(fragment) === hash ? null : { value } };
+    const kept = stored.some((row) => row[0] === fragment && row[1] === hash)
+      ? fragment
+      : known.get(hash);
+    if (kept !== undefined) return { fragment, hash, span, input: null, kept };
+    return { fragment, hash, span, input: { value }, kept: 0 };
   });
-  const same = rows.length === stored.length && rows.every(({ input }) => input === null);
-  return same && !always ? null : rows;
+  const isStored = ({ fragment, hash, span }: RenderedRow, at: number): boolean => {
+    const [number, text, start = 0, length = 0] = stored[at]!;
+    return number === fragment && text === hash && start === span[0] && length === span[1];
+  };
+  return !always && rows.length === stored.length && rows.every(isStored) ? null : rows;
 }
 
 /** A 64-bit hash of a text, never 0. */

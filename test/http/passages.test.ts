@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import jwt from 'jsonwebtoken';
 import { type BuiltServer, startBuiltServer } from '../support/built-server.ts';
-import { EmbeddingProvider } from '../support/embedding-provider.ts';
+import { passagesOf } from '../../src/embedding/passages.ts';
+import { EmbeddingProvider, wordEmbedding } from '../support/embedding-provider.ts';
+import { mulberry } from '../support/random.ts';
 
 type Json = any;
 
@@ -71,6 +73,15 @@ describe('Passages', function () {
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });
+
+  /** A key for searches, and a token of it that sees a part of the documents. */
+  const keyAndToken = async (): Promise<{ key: string; token: string }> => {
+    const { json } = await server.call('POST', '/keys', {
+      body: { actions: ['search'], indexes: [uid], expiresAt: null },
+    });
+    const searchRules = { [uid]: { filter: 'kind = b' } };
+    return { key: json.key, token: jwt.sign({ searchRules, apiKeyUid: json.uid }, json.key) };
+  };
 
   const SEA = { id: 1, title: 'Sea', kind: 'a', text: `${FILLER} ${WHALE} ${FILLER}` };
   const HOME = { id: 2, title: 'Home', kind: 'b', text: `${CAT} ${FILLER}` };
@@ -231,15 +242,9 @@ describe('Passages', function () {
   it('are found with what a key and a token may search', async () => {
     await setUp();
     await add([SEA, HOME]);
-    const { json: key } = await server.call('POST', '/keys', {
-      body: { actions: ['search'], indexes: [uid], expiresAt: null },
-    });
-    const token = jwt.sign(
-      { searchRules: { [uid]: { filter: 'kind = b' } }, apiKeyUid: key.uid },
-      key.key,
-    );
+    const { key, token } = await keyAndToken();
     const ids = (found: Json): number[] => found.passages.map((one: Json) => one.id);
-    assert.ok(ids(await passages({ q: 'whale' }, key.key)).includes(1));
+    assert.ok(ids(await passages({ q: 'whale' }, key)).includes(1));
     assert.deepEqual([...new Set(ids(await passages({ q: 'whale' }, token)))], [2]);
     assert.deepEqual(ids(await passages({ q: 'whale', filter: 'kind = a' }, token)), []);
     const { json: other } = await server.call('POST', '/keys', {
@@ -304,5 +309,224 @@ describe('Passages', function () {
     await add(json.results);
     assert.deepEqual(sent(), []);
     assert.deepEqual((await passages({ q: 'whale ice' })).passages, before, from);
+  });
+
+  describe('that hits name', () => {
+    const search = (body: Json, key?: string): Promise<Json> => ask(body, key, 'search');
+    const WHALES = { q: 'blue whale below ice', hybrid: { embedder: 'e' }, showPassages: 1 };
+    const named = async (more: Json = {}, key?: string): Promise<Json[]> => {
+      const found = await search({ ...WHALES, ...more }, key);
+      assert.equal(found.status, 200, JSON.stringify(found));
+      return found.hits;
+    };
+    const textsOf = (hits: Json[]): Json[] =>
+      hits.map(({ _passages }) => _passages?.map((one: Json) => one.text));
+
+    it('are the nearest that a plain loop finds, after any history', async () => {
+      const seed = Number(process.env['GANNET_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
+      const random = mulberry(seed);
+      const below = (end: number): number => Math.floor(random() * end);
+      const words = ['whale', 'ice', 'été', 'cat', '漢字', 'sea', 'bird', '😀', 'stone', 'river'];
+      const line = (): string =>
+        Array.from({ length: 4 + below(6) }, () => words[below(words.length)]).join(' ');
+      const text = (): string => Array.from({ length: 1 + below(5) }, () => `${line()}.`).join(' ');
+      await setUp();
+      const documents = new Map<number, Json>();
+      const given = new Set<number>();
+      for (let batch = 0; batch < 5; batch++) {
+        const changed: Json[] = [];
+        for (let id = below(4); id < 30; id += 1 + below(6)) {
+          const before = documents.get(id);
+          const document: Json = { id, title: line(), text: null };
+          // What moves in its text keeps its embedding, but not its place.
+          if (typeof before?.text === 'string' && random() < 0.5)
+            document.text = `${line()}. ${before.text}`;
+          else if (random() < 0.9) document.text = text();
+          if (random() < 0.1) document._vectors = { e: wordEmbedding(line(), 64) };
+          // Embeddings that came with a document stay.
+          if (document._vectors !== undefined) given.add(id);
+          documents.set(id, document);
+          changed.push(document);
+        }
+        await add(changed);
+        const removed = below(30);
+        documents.delete(removed);
+        given.delete(removed);
+        await server.finish('DELETE', `/indexes/${uid}/documents/${removed}`);
+      }
+      await server.finish('POST', `/indexes/${uid}/compact`);
+
+      const vectorsOf = ({ title, text: whole }: Json): Json[] =>
+        passagesOf(whole ?? '', { ...CHUNKS, max: 64 }).map((passage) => ({
+          ...passage,
+          vector: wordEmbedding(`${title} ${passage.text}`, 64),
+        }));
+      const similarity = (a: number[], b: number[]): number =>
+        (1 + a.reduce((sum, x, n) => sum + x * b[n]!, 0) / Math.hypot(...a) / Math.hypot(...b)) / 2;
+      const check = (hits: Json[], targets: number[][], count: number, context: string): void => {
+        assert.ok(hits.length > 0, context);
+        for (const { id, _passages } of hits) {
+          const document = documents.get(id);
+          const message = `${context}, seed ${seed}: ${JSON.stringify({ document, _passages })}`;
+          const known = given.has(id) ? [] : vectorsOf(document);
+          const scores = known.map(({ vector }) =>
+            Math.max(...targets.map((target) => similarity(vector, target))),
+          );
+          assert.equal(_passages.length, Math.min(count, known.length), message);
+          const best = scores.toSorted((a, b) => b - a);
+          _passages.forEach(({ attribute, start, length, text: part, score }: Json, n: number) => {
+            const own = known.findIndex((one) => one.start === start && one.length === length);
+            assert.ok(Math.abs(score - best[n]!) < 1e-5, message);
+            assert.ok(Math.abs(score - scores[own]!) < 1e-5, message);
+            assert.deepEqual([attribute, part], ['text', known[own]!.text], message);
+          });
+        }
+      };
+      for (let round = 0; round < 12; round++) {
+        const q = line();
+        const count = 1 + below(3);
+        const hybrid = { embedder: 'e', semanticRatio: [0.1, 0.5, 1][round % 3] };
+        const body = { q, hybrid, showPassages: count, limit: 50 };
+        const target = wordEmbedding(q, 64);
+        check((await search(body)).hits, [target], count, JSON.stringify(body));
+        const federated = await server.call('POST', '/multi-search', {
+          body: {
+            federation: { limit: 50 },
+            queries: [{ ...body, limit: undefined, indexUid: uid }],
+          },
+        });
+        check(federated.json.hits, [target], count, 'federated');
+        const of = [...documents.values()].find((one) => one.text && !given.has(one.id));
+        const similar = { id: of.id, embedder: 'e', showPassages: count, limit: 50 };
+        const targets = vectorsOf(of).map(({ vector }) => vector);
+        const { hits } = await ask(similar, undefined, 'similar');
+        check(hits, targets, count, JSON.stringify(similar));
+      }
+    });
+
+    it('are asked for with a number, also by GET, and else left out', async () => {
+      await setUp();
+      await add([SEA, HOME]);
+      assert.deepEqual(textsOf(await named({ attributesToRetrieve: ['id'] })), [[WHALE], [CAT]]);
+      assert.deepEqual(textsOf(await named({ showPassages: 10 }))[1]?.length, 2);
+      for (const showPassages of [0, null]) {
+        assert.deepEqual(textsOf(await named({ showPassages })), [undefined, undefined]);
+      }
+      const get = async (query: string): Promise<Json> =>
+        (await server.call('GET', `/indexes/${uid}/${query}`)).json;
+      const query = 'search?q=blue+whale+below+ice&hybridEmbedder=e&showPassages=';
+      assert.deepEqual(textsOf((await get(`${query}1`)).hits), [[WHALE], [CAT]]);
+      assert.equal((await get(`${query}11`)).code, 'invalid_search_show_passages');
+      const similar = 'similar?id=1&embedder=e&showPassages=';
+      // The filler is in both.
+      assert.deepEqual(textsOf((await get(`${similar}1`)).hits), [[FILLER]]);
+      assert.equal((await get(`${similar}a`)).code, 'invalid_similar_show_passages');
+      for (const showPassages of [-1, 1.5, 11, true]) {
+        const { code } = await search({ ...WHALES, showPassages });
+        assert.equal(code, 'invalid_search_show_passages');
+      }
+      // Words alone are near to no embedding.
+      const plain = await search({ q: 'whale', showPassages: 1 });
+      assert.deepEqual(textsOf(plain.hits), [undefined]);
+    });
+
+    it('are those of hits that words find, even if words are enough', async () => {
+      await setUp();
+      await add([SEA, HOME]);
+      const hybrid = { embedder: 'e', semanticRatio: 0.1 };
+      const body = { ...WHALES, hybrid, limit: 1 };
+      const found = await search(body);
+      assert.deepEqual([textsOf(found.hits), found.semanticHitCount], [[[WHALE]], 0]);
+      const without = await search({ ...body, showPassages: 0 });
+      assert.deepEqual(
+        without.hits,
+        found.hits.map(({ _passages, ...hit }: Json) => hit),
+      );
+    });
+
+    it('are none of an attribute that is not displayed', async () => {
+      await setUp({
+        chunks: { ...CHUNKS, attribute: 'body.text' },
+        documentTemplate: '{{ doc.body.text }}',
+      });
+      await add([{ id: 1, body: { text: SEA.text, other: 1 } }]);
+      const shown = async (displayedAttributes: string[]): Promise<Json> => {
+        await patch({ displayedAttributes });
+        return textsOf(await named())[0];
+      };
+      assert.equal(await shown(['id', 'body.other']), undefined);
+      assert.equal(await shown(['id']), undefined);
+      assert.deepEqual(await shown(['body.text']), [WHALE]);
+      assert.deepEqual(await shown(['body']), [WHALE]);
+      assert.deepEqual(await shown(['*']), [WHALE]);
+    });
+
+    it('are found with what a key and a token may search', async () => {
+      await setUp();
+      await add([SEA, HOME]);
+      const { key, token } = await keyAndToken();
+      assert.deepEqual(textsOf(await named({}, key)), [[WHALE], [CAT]]);
+      assert.deepEqual(textsOf(await named({}, token)), [[CAT]]);
+    });
+
+    it('are none where an embedding came with the document', async () => {
+      await setUp();
+      const vector = wordEmbedding('blue whale', 64);
+      const [one, two] = [false, true].map((regenerate, n) => ({
+        ...SEA,
+        id: 3 + n,
+        kind: 'z',
+        _vectors: { e: { embeddings: [vector, vector, vector], regenerate } },
+      }));
+      await add([SEA, one, two]);
+      const hits = await named();
+      const texts = Object.fromEntries(hits.map(({ id }, n) => [id, textsOf(hits)[n]]));
+      assert.deepEqual(texts, { 1: [WHALE], 3: [], 4: [] });
+      // Unless it says from which passages they are.
+      const passages = [0, 1, 2].map((start) => ({ start, length: 3 }));
+      await add([{ ...two, _vectors: { e: { ...two!._vectors.e, passages } } }]);
+      const [, again] = await named({ filter: 'kind = z' });
+      assert.deepEqual([again.id, textsOf([again])], [4, [['Not']]]);
+      const task = await server.finish('POST', `/indexes/${uid}/documents`, {
+        body: [{ ...two, _vectors: { e: { ...two!._vectors.e, passages: [{ start: 'a' }] } } }],
+      });
+      assert.equal(task.error.code, 'invalid_vectors_type');
+    });
+
+    it('survive a dump and a change of the embedder', async () => {
+      await setUp();
+      await add([SEA, HOME]);
+      const before = textsOf(await named());
+      assert.deepEqual(before, [[WHALE], [CAT]]);
+      const { json } = await server.call('POST', `/indexes/${uid}/documents/fetch`, {
+        body: { retrieveVectors: true },
+      });
+      uid = `${uid}-copy`;
+      await setUp();
+      await add(json.results);
+      assert.deepEqual(sent(), []);
+      assert.deepEqual(textsOf(await named()), before);
+      await patch({ embedders: { e: { binaryQuantized: true } } });
+      assert.deepEqual(textsOf(await named()), before);
+      await patch({ embedders: { e: { chunks: null } } });
+      assert.deepEqual(textsOf(await named()), [undefined, undefined]);
+    });
+
+    it('come with the hits of other servers', async () => {
+      await setUp();
+      await add([SEA, HOME]);
+      // This one, by another name.
+      const { url, masterKey: searchApiKey } = server;
+      const remotes = { a: { url, searchApiKey }, b: { url, searchApiKey } };
+      await server.call('PATCH', '/experimental-features', { body: { network: true } });
+      await server.call('PATCH', '/network', { body: { self: 'a', remotes } });
+      const federationOptions = { remote: 'b' };
+      const { json } = await server.call('POST', '/multi-search', {
+        body: { federation: {}, queries: [{ ...WHALES, indexUid: uid, federationOptions }] },
+      });
+      assert.deepEqual(textsOf(json.hits), [[WHALE], [CAT]], JSON.stringify(json));
+      assert.equal(json.hits[0]._federation.remote, 'b');
+      await server.call('PATCH', '/network', { body: { self: null, remotes: null } });
+    });
   });
 });

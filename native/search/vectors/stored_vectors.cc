@@ -7,6 +7,25 @@
 #include "base/json_reader.h"
 
 namespace gannet::search {
+namespace {
+
+// Appends the member `passages`, if the embeddings were made from some.
+void AppendSpans(const segment::EmbedderReader& reader, size_t local, std::string& out) {
+  const auto rows = reader.rows_of(local);
+  if (rows.empty() || reader.source(rows.begin).span == segment::RowSpan{}) return;
+  out += ",\"passages\":[";
+  for (uint32_t row = rows.begin; row < rows.end; ++row) {
+    const segment::RowSpan span = reader.source(row).span;
+    out += row == rows.begin ? "{\"start\":" : ",{\"start\":";
+    AppendJsonNumber(out, span.start);
+    out += ",\"length\":";
+    AppendJsonNumber(out, span.length);
+    out += '}';
+  }
+  out += ']';
+}
+
+}  // namespace
 
 Status AppendStoredVectors(const index::Snapshot& snapshot, DocId docid,
                            std::span<const segment::RowField> row, std::string& out) {
@@ -29,7 +48,9 @@ Status AppendStoredVectors(const index::Snapshot& snapshot, DocId docid,
     }
     GANNET_RETURN_IF_ERROR(segment::AppendEmbeddings(*reader, static_cast<size_t>(local), out));
     const bool regenerate = (reader->flags(static_cast<size_t>(local)) & segment::kRegenerate) != 0;
-    out += regenerate ? ",\"regenerate\":true}" : ",\"regenerate\":false}";
+    out += regenerate ? ",\"regenerate\":true" : ",\"regenerate\":false";
+    if (regenerate) AppendSpans(*reader, static_cast<size_t>(local), out);
+    out += '}';
   }
   const auto field = snapshot.fields->Find("_vectors");
   const auto kept = std::find_if(row.begin(), row.end(), [&](const segment::RowField& stored) {

@@ -444,19 +444,45 @@ void VectorScan::Scan(const Batch& batch, Take&& take) const {
 float VectorScan::Compare(const EmbedderReader& reader, uint32_t local) const {
   StopPoint();
   const auto rows = reader.rows_of(local);
-  const uint32_t n = reader.dimensions();
+  float best = 0;
+  for (uint32_t row = rows.begin; row < rows.end; ++row)
+    best = std::max(best, CompareRow(reader, row, row - rows.begin));
+  return best;
+}
+
+float VectorScan::CompareRow(const EmbedderReader& reader, uint32_t row, uint32_t n) const {
   double best = -1;
-  for (uint32_t r = rows.begin; r < rows.end; ++r) {
-    const std::span<const float> row = reader.Row(r);
-    if (row.empty()) continue;  // damaged
-    const double length = std::sqrt(vector::Dot(row.data(), row.data(), n));
-    for (const Target& target : TargetsOf(r - rows.begin)) {
-      const double product = length * target.length;
-      best = std::max(
-          best, product == 0 ? 1 : vector::Dot(row.data(), target.vector.data(), n) / product);
+  if (reader.binary_quantised()) {
+    const uint64_t* bits = reader.Bits(row, row + 1);
+    if (bits == nullptr) return 0;  // damaged
+    const size_t words = vector::BitWords(reader.dimensions());
+    for (const Target& target : TargetsOf(n)) {
+      const uint32_t distance = vector::HammingDistance(target.bits.data(), bits, words);
+      best = std::max(best, 1 - 2.0 * distance / static_cast<double>(words * 64));
     }
+    return Similarity(best);
+  }
+  const std::span<const float> numbers = reader.Row(row);
+  if (numbers.empty()) return 0;  // damaged
+  const double length = std::sqrt(vector::Dot(numbers.data(), numbers.data(), numbers.size()));
+  for (const Target& target : TargetsOf(n)) {
+    const double product = length * target.length;
+    best = std::max(
+        best, product == 0
+                  ? 1
+                  : vector::Dot(numbers.data(), target.vector.data(), numbers.size()) / product);
   }
   return Similarity(best);
+}
+
+std::vector<NearRow> VectorScan::NearestRows(const EmbedderReader& reader,
+                                             EmbedderReader::Rows rows) const {
+  std::vector<NearRow> nearest;
+  for (uint32_t row = rows.begin; row < rows.end; ++row)
+    nearest.push_back({row, CompareRow(reader, row, row - rows.begin)});
+  std::stable_sort(nearest.begin(), nearest.end(),
+                   [](const NearRow& a, const NearRow& b) { return a.similarity > b.similarity; });
+  return nearest;
 }
 
 std::vector<VectorScan::Bounds> VectorScan::PossiblyNearest(

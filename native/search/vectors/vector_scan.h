@@ -41,6 +41,14 @@ struct NearDocument {
   friend bool operator==(const NearDocument&, const NearDocument&) = default;
 };
 
+// An embedding of a document.
+struct NearRow {
+  uint32_t row;
+  float similarity;
+
+  friend bool operator==(const NearRow&, const NearRow&) = default;
+};
+
 struct ScanOptions {
   bool paired = false;  // compare the n-th embedding of a document only with the n-th target
   // With more candidates than this, graphs choose documents.
@@ -72,6 +80,9 @@ class VectorScan {
   // The documents of `candidates` with an embedding of at least this score. After the deadline:
   // only those already found.
   DocSet AtLeast(const DocSet& candidates, double score) const;
+  // Rows of one document, nearest first; of equally near ones the first comes first.
+  std::vector<NearRow> NearestRows(const segment::EmbedderReader& reader,
+                                   segment::EmbedderReader::Rows rows) const;
   // Monotonic: never decreases with the similarity.
   float Score(float similarity) const;
 
@@ -111,6 +122,8 @@ class VectorScan {
   template <typename Take>
   void Scan(const Batch& batch, Take&& take) const;
   float Compare(const EmbedderReader& reader, uint32_t local) const;
+  // The similarity of the n-th row of a document.
+  float CompareRow(const EmbedderReader& reader, uint32_t row, uint32_t n) const;
 
   const index::Snapshot& snapshot_;
   const index::EmbedderSettings& embedder_;

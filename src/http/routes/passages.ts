@@ -42,7 +42,7 @@ async function findPassages(
   const uid = context.params.index_uid!;
   const { maxTokens, documents, ...request } = context.body;
   const counts = complete({ maxTokens, documents }, PASSAGES_DEFAULTS);
-  const { params, chunked } = passageSearch(request, indexes.settings(uid)?.embedders ?? {});
+  const params = passageSearch(request, indexes.settings(uid)?.embedders ?? {});
   const gate = searchGate(params, features.get());
   if (gate !== null) throw gate;
   await checkSearch(uid, params, server);
@@ -55,7 +55,6 @@ async function findPassages(
         result: ownBytes(bytes, 'lower `documents`'),
         primaryKey: indexes.get(uid)?.primaryKey ?? null,
         maxTokens: counts.maxTokens,
-        chunked,
       },
       context.connection,
     )

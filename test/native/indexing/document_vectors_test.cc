@@ -34,6 +34,7 @@ struct Sent {
   int dimensions = 0;  // of its embeddings; 0: none
   std::vector<std::vector<std::string>> rows;
   bool given = false, removed = false, regenerate = false, object = false, nothing = false;
+  std::string passages;  // JSON; empty: none
 };
 
 // The embedding made from a text, and a number that identifies the text.
@@ -44,8 +45,14 @@ uint64_t HashOf(const std::string& text) {
   return 0x8000'0000'0000'0001 + static_cast<uint64_t>(text.back());
 }
 
+// The passage that the embedding of a text is made from.
+std::string PassageOf(const std::string& text) {
+  return "[{\"start\":1,\"length\":" + std::to_string(text.size() - 1) + "}]";
+}
+
 struct NaiveEntry {
   std::vector<std::vector<std::string>> rows;
+  std::string passages;  // JSON; empty: none
   bool regenerate = false;
   std::optional<std::string> made_of;  // the text; none: embeddings were given, or there are none
 };
@@ -100,6 +107,9 @@ Sent RandomSent(Random& random, int dimensions) {
                                          "[null]",
                                          "[[[1]]]",
                                          "[1e300]",
+                                         "{\"regenerate\":true,\"embeddings\":[1],\"passages\":{}}",
+                                         "{\"regenerate\":true,\"passages\":[{\"start\":-1}]}",
+                                         "{\"regenerate\":true,\"passages\":[7]}",
                                          "{\"regenerate\":false,\"embeddings\":{}}"};
     sent.json = kWrong[random() % std::size(kWrong)];
     sent.valid = false;
@@ -137,6 +147,14 @@ Sent RandomSent(Random& random, int dimensions) {
       } else {
         sent.given = true;
         sent.json += ", \"embeddings\": " + embeddings;
+        if (random() % 2 == 0) {
+          for (size_t i = 0; i < count; ++i) {
+            sent.passages += (i > 0 ? ",{\"start\":" : "[{\"start\":") + std::to_string(i * 7) +
+                             ",\"length\":" + std::to_string(1 + random() % 9) + "}";
+          }
+          sent.passages += "]";
+          sent.json += ", \"passages\": " + sent.passages;
+        }
       }
       sent.json += "}";
   }
@@ -148,10 +166,12 @@ Sent RandomSent(Random& random, int dimensions) {
 std::string KeptText(const Sent& sent) {
   if (!sent.object) return sent.removed ? "[]" : sent.json;
   const size_t at = sent.json.find("\"embeddings\": ");
+  const size_t end = std::min(sent.json.size() - 1, sent.json.find(", \"passages\""));
   const std::string embeddings =
-      at == std::string::npos ? "null" : sent.json.substr(at + 14, sent.json.size() - at - 15);
+      at == std::string::npos ? "null" : sent.json.substr(at + 14, end - at - 14);
   return std::string("{\"regenerate\":") + (sent.regenerate ? "true" : "false") +
-         ",\"embeddings\":" + embeddings + "}";
+         ",\"embeddings\":" + embeddings +
+         (sent.passages.empty() ? "" : ",\"passages\":" + sent.passages) + "}";
 }
 
 void ToBits(NaiveEntry& entry) {
@@ -220,7 +240,7 @@ class Naive {
       if (found != vectors.end()) {
         ApplyOne(document, name, embedder, found->second, making);
       } else if (!existed && !embedder.user_provided) {
-        document.entries[name] = {{}, true, {}};
+        document.entries[name] = {{}, {}, true, {}};
         making = {true, true};
       } else if (existed) {
         making.make = making.make || document.entries[name].regenerate;
@@ -240,6 +260,7 @@ class Naive {
             entry.made_of.value_or(texts_before_[id]) == document.text)
           continue;
         entry.rows = {EmbeddingOf(document.text)};
+        entry.passages = PassageOf(document.text);
         entry.made_of = document.text;
         if (settings.at(name).bits) ToBits(entry);
       }
@@ -253,9 +274,11 @@ class Naive {
     making.make = !sent.given && !sent.removed && sent.regenerate;
     if (sent.given) {
       entry.rows = sent.rows;
+      entry.passages = sent.passages;
       if (embedder.bits) ToBits(entry);
     } else if (sent.removed || (sent.regenerate && was_kept)) {
       entry.rows.clear();
+      entry.passages.clear();
     } else {
       return;
     }
@@ -277,7 +300,7 @@ class Naive {
         const auto kept = document.kept.find(name);
         if (kept == document.kept.end()) {
           if (embedder.user_provided) return "vector_embedding_error";
-          document.entries[name] = {{}, true, {}};
+          document.entries[name] = {{}, {}, true, {}};
           making = {true, true};
           continue;
         }
@@ -315,8 +338,11 @@ class Naive {
     for (const auto& [name, embedder] : settings) {
       const auto found = document.entries.find(name);
       const NaiveEntry entry = found == document.entries.end() ? NaiveEntry{} : found->second;
-      members[name] = "{\"embeddings\":" + RowsText(ShownRows(entry.rows, embedder.bits)) +
-                      ",\"regenerate\":" + (entry.regenerate ? "true}" : "false}");
+      members[name] =
+          "{\"embeddings\":" + RowsText(ShownRows(entry.rows, embedder.bits)) +
+          ",\"regenerate\":" + (entry.regenerate ? "true" : "false") +
+          (entry.regenerate && !entry.passages.empty() ? ",\"passages\":" + entry.passages + "}"
+                                                       : "}");
     }
     for (const auto& [name, sent] : document.kept) members[name] = KeptText(sent);
     std::string out;
@@ -357,6 +383,8 @@ std::string ResponseTo(const std::string& chunk) {
       Put<uint8_t>(out, 0);
       Put<uint8_t>(out, 0);
       Put<uint64_t>(out, HashOf(text));
+      Put<uint32_t>(out, 1);
+      Put<uint32_t>(out, static_cast<uint32_t>(text.size() - 1));
       const auto numbers = EmbeddingOf(text);
       Put<uint32_t>(out, static_cast<uint32_t>(numbers.size()));
       for (const std::string& number : numbers) Put<float>(out, std::stof(number));

@@ -30,7 +30,7 @@ std::string TempPath(const char* name) {
 NaiveVectors RandomVectors(Random& random, uint32_t dimensions) {
   NaiveVectors all;
   std::normal_distribution<float> component;
-  const bool sources = random() % 2 == 0;
+  const bool sources = random() % 2 == 0, spans = random() % 2 == 0;
   for (DocId docid = 0, end = static_cast<DocId>(random() % 300); docid < end; ++docid) {
     if (random() % 3 == 0) continue;
     NaiveEntry& entry = all[docid];
@@ -38,8 +38,10 @@ NaiveVectors RandomVectors(Random& random, uint32_t dimensions) {
     for (size_t i = 0, count = random() % 4; i < count; ++i) {
       entry.rows.emplace_back(dimensions);
       for (float& x : entry.rows.back()) x = component(random);
-      entry.sources.push_back(sources ? RowSource{random(), static_cast<uint8_t>(random())}
-                                      : RowSource{});
+      RowSource source;
+      if (sources) source = {random(), static_cast<uint8_t>(random())};
+      if (spans) source.span = {static_cast<uint32_t>(random()), static_cast<uint32_t>(random())};
+      entry.sources.push_back(source);
     }
   }
   return all;

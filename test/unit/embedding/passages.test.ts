@@ -164,14 +164,31 @@ describe('Rows of passages', () => {
 
   it('stay as far as their text does', () => {
     const first = rows(document(long), [[0, 1, []]])[0]!;
-    const stored = first.map(({ fragment, hash }) => [fragment, hash]);
+    const stored = first.map(({ fragment, hash, span }) => [fragment, hash, ...span]);
     assert.equal(rows(document(long), [[0, 0, stored]])[0], null);
+    // Those of older versions learn where they are.
+    const older = rows(document(long), [[0, 0, stored.map((row) => row.slice(0, 2))]])[0];
+    assert.deepEqual(
+      older,
+      first.map((row, kept) => ({ ...row, input: null, kept })),
+    );
     const longer = rows(document(`${long} And one more.`), [[0, 0, stored]])[0]!;
     assert.deepEqual(
       longer.map(({ fragment, input }) => [fragment, input?.value ?? 'kept']),
       [
         [0, 'kept'],
         [1, `T: ${SENTENCE}And one more.`],
+      ],
+    );
+    // What moves is kept, with its new place.
+    const before = 'Another begins the whole text here now. ';
+    const moved = rows(document(before + long), [[0, 0, stored]])[0]!;
+    assert.deepEqual(
+      moved.map(({ span: [start], input }) => [start, input?.value ?? 'kept']),
+      [
+        [0, `T: ${before.trim()}`],
+        [before.length, 'kept'],
+        [before.length + SENTENCE.length, 'kept'],
       ],
     );
     // One passage less.
@@ -189,21 +206,21 @@ describe('Rows of passages', () => {
 
 describe('Passages for a model', () => {
   const text = (words: string, count: number): string => `${words} `.repeat(count).trim();
-  const chunks = { attribute: 'text', maxTokens: 16, overlap: 0, max: 255 };
-  const chunked = { embedder: 'e', chunks };
-  /** A document of which each sentence is a passage; the embeddings as cosines. */
-  const hit = (id: number, ...sentences: [string, number][]): Record<string, unknown> => ({
-    id,
-    text: sentences.map(([sentence]) => sentence).join(' '),
-    _vectors: {
-      e: { regenerate: true, embeddings: sentences.map(([, x]) => [x, Math.sqrt(1 - x * x)]) },
-    },
-  });
+  /** A hit that names each sentence as a passage, with its score. */
+  const hit = (id: number, ...sentences: [string, number][]): Record<string, unknown> => {
+    const whole = sentences.map(([sentence]) => sentence).join(' ');
+    const named = sentences.map(([sentence, score]) => ({
+      attribute: 'text',
+      start: whole.indexOf(sentence),
+      length: sentence.length,
+      score,
+      text: sentence,
+    }));
+    return { id, text: whole, _passages: named.sort((a, b) => b.score - a.score) };
+  };
   const filled = (word: string): string => `${word} ${text(`${word}ly`, 4)} end of ${word} now.`;
   const choose = (hits: Record<string, unknown>[], maxTokens: number) =>
-    choosePassages({ hits, queryVector: [1, 0] }, { primaryKey: 'id', maxTokens, chunked }).map(
-      ({ passage }) => passage,
-    );
+    choosePassages(hits, { primaryKey: 'id', maxTokens }).map(({ passage }) => passage);
   const ids = (hits: Record<string, unknown>[], maxTokens: number): unknown[] =>
     choose(hits, maxTokens).map(({ id }) => id);
 
@@ -223,7 +240,7 @@ describe('Passages for a model', () => {
         [1, 'Apple'],
       ],
     );
-    assert.equal(found[0]!.score, 0.9);
+    assert.equal(found[0]!.score, 0.8);
     const { start, length, text: cited } = found[0]!;
     assert.equal(Buffer.from(String(hits[0]!.text)).toString('utf8', start, start + length), cited);
   });
@@ -258,17 +275,6 @@ describe('Passages for a model', () => {
       hit(3, ['Others.', 0.5]),
     ];
     assert.deepEqual(ids(hits, 100), [1, 3]);
-  });
-
-  it('are chosen by words if the embeddings are not those of the text', () => {
-    const stale = hit(1, [filled('Apple'), 0.1], [filled('Pear'), 0.8]);
-    const cases = [
-      { ...stale, text: filled('Plum') },
-      { ...stale, _vectors: undefined },
-      { ...stale, _vectors: { e: { regenerate: true, embeddings: [] } } },
-      { ...stale, _vectors: { e: { ...(stale._vectors as any).e, regenerate: false } } },
-    ];
-    for (const one of cases) assert.equal(choose([one], 1_000)[0]!.score, undefined);
   });
 
   it('are those with words of the query where hits name none', () => {
@@ -309,7 +315,7 @@ describe('Passages for a model', () => {
 
   it('come from a search by ranks, also where null is given', () => {
     const request = { q: 'whale', hybrid: { embedder: 'e', fusion: null } };
-    const { hybrid } = passageSearch(request, {}).params;
+    const { hybrid } = passageSearch(request, {});
     assert.deepEqual(hybrid, { embedder: 'e', fusion: 'rrf' });
   });
 
@@ -317,7 +323,7 @@ describe('Passages for a model', () => {
     const result = Buffer.from(
       '{"hits":[{"id":9007199254740993,"score":0.30000000000000004,"t":"a whale"},{"id":"9007199254740993","t":"cats"}]}',
     );
-    const found = passagesForRequest({ result, primaryKey: 'id', maxTokens: 100, chunked: null });
+    const found = passagesForRequest({ result, primaryKey: 'id', maxTokens: 100 });
     assert.deepEqual(
       found.passages.map(({ id }) => id),
       [9_007_199_254_740_993n, '9007199254740993'],

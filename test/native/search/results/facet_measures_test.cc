@@ -12,8 +12,7 @@ namespace {
 // The percentile of the numbers 1 to `total`, which is its rank.
 double RankOf(double percent, uint64_t total) {
   NumberMeter meter({.percentiles = {percent}}, {1, static_cast<double>(total)}, total);
-  for (uint64_t number = 1; number <= total; ++number)
-    meter.Add({static_cast<double>(number), 1});
+  for (uint64_t number = 1; number <= total; ++number) meter.Add({static_cast<double>(number), 1});
   return meter.measured().percentiles.at(percent);
 }
 

@@ -185,6 +185,36 @@ TEST(VectorScan, FindsWhatALoopFinds) {
   }
 }
 
+TEST(VectorScan, OrdersTheEmbeddingsOfADocument) {
+  Random random(TestSeed() + 1);
+  for (Comparisons comparisons(2000); comparisons.Left();) {
+    const World world(random, RandomCase(random));
+    const auto snapshot = world.documents.snapshot();
+    const bool paired = random() % 4 == 0;
+    Embeddings targets;
+    for (uint64_t t = 0; t < 1 + random() % 3; ++t)
+      targets.push_back(RandomVector(random, world.shape.dimensions));
+    const VectorScan scan(*snapshot, snapshot->settings->embedders[0], targets,
+                          ScanOptions{.paired = paired});
+    for (const auto& [docid, rows] : world.embeddings) {
+      if (!comparisons.Next()) break;
+      const auto& reader = *snapshot->FindSegment(docid)->vectors->Find("e");
+      const auto rows_of = reader.FindRows(docid);
+      std::vector<NearRow> expected;
+      for (uint32_t n = 0; n < rows.size(); ++n) {
+        Embeddings compared = targets;
+        if (paired) compared = n < targets.size() ? Embeddings{targets[n]} : Embeddings{};
+        expected.push_back({rows_of.begin + n, world.Similarity(compared, {rows[n]})});
+      }
+      for (size_t n = 1; n < expected.size(); ++n) {
+        for (size_t at = n; at > 0 && expected[at - 1].similarity < expected[at].similarity; --at)
+          std::swap(expected[at - 1], expected[at]);
+      }
+      ASSERT_EQ(scan.NearestRows(reader, rows_of), expected) << docid;
+    }
+  }
+}
+
 struct Recall {
   size_t found = 0, wanted = 0;
   double share() const { return static_cast<double>(found) / static_cast<double>(wanted); }
