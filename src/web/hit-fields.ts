@@ -6,6 +6,7 @@ const ADDED = new Set([
   '_rankingScore',
   '_rankingScoreDetails',
   '_matchesPosition',
+  '_passages',
   '_geoDistance',
 ]);
 const TITLES = ['title', 'name', 'label', 'headline', 'subject'];

@@ -73,6 +73,7 @@ export type Hit = Readonly<Record<string, unknown>> & {
   readonly _formatted?: Readonly<Record<string, unknown>>;
   readonly _rankingScore?: number;
   readonly _rankingScoreDetails?: Readonly<Record<string, unknown>>;
+  readonly _passages?: readonly { readonly text: string }[];
   readonly _geo?: unknown;
 };
 
@@ -98,7 +99,7 @@ export function searchQueries(
     highlightPreTag: marks.begin,
     highlightPostTag: marks.end,
     showRankingScore: true,
-    ...(explain && { showRankingScoreDetails: true }),
+    ...(explain && { showRankingScoreDetails: true, showPassages: 1 }),
     ...(order.length > 0 && { sort: order }),
     ...diversityOf(state),
   };

@@ -19,7 +19,7 @@ export function Why({ hit, onExplain }: Props): JSX.Element {
 
 /** The ranking rules in order, with what each found. */
 export function Reasons({ hit }: { hit: Hit }): JSX.Element {
-  const { _rankingScore: score, _rankingScoreDetails: details } = hit;
+  const { _rankingScore: score, _rankingScoreDetails: details, _passages: [nearest] = [] } = hit;
   const reasons = details === undefined ? [] : scoreReasons(details);
   return (
     <>
@@ -35,6 +35,7 @@ export function Reasons({ hit }: { hit: Hit }): JSX.Element {
           </li>
         ))}
       </ol>
+      {nearest === undefined ? null : <p>Nearest passage: {nearest.text}</p>}
     </>
   );
 }
