@@ -36,11 +36,11 @@ struct Tuning {
   // no faster. A word has several lists by position, so fewer words cost as much.
   uint64_t cached_words_min = 200;
   uint64_t cached_position_words_min = 64;
-  // A word is frequent if at least this many documents of a segment hold it; in large segments, a
-  // fiftieth of the documents. Pairs of frequent words are listed by distance.
+  // A word is frequent if at least this many documents of a segment hold it; in large segments, as
+  // many as segment::FrequentMin says. Pairs of frequent words are listed by distance.
   // Trades: bytes of adjacency postings for reading records.
   // Found: in small segments a pair of rarer words has too few documents for its list to save
-  // anything; the fiftieth was chosen on both collections for 3 to 5 % more bytes.
+  // anything; docs/internals/segments.md has the shares that were tried in large ones.
   uint64_t frequent_documents_min = 64;
   // A segment stores the union of the words that begin alike if there are at least this many.
   // Trades: bytes of segments for the union that the first search for a prefix computes.
