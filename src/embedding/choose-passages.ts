@@ -2,6 +2,7 @@
  * Chooses passages of the hits of a search that fit a budget of tokens and do not repeat each
  * other. Pure.
  */
+import { textField } from '../templates/document-template.ts';
 import { type Passage, passagesOf, tokensOf } from './passages.ts';
 
 /** Passages of a hit that are considered. */
@@ -88,7 +89,7 @@ function overlap({ words: a }: Candidate, { words: b }: Candidate): number {
 
 /** The first passages of all hits come before the second ones. */
 function candidatesOf(hit: Json, rank: number, primaryKey: string | null): Candidate[] {
-  const named = (hit._passages ?? []) as readonly Found[];
+  const named = namedBy(hit);
   const found = named.length > 0 ? named : byWords(hit);
   const id = primaryKey === null ? null : (hit[primaryKey] ?? null);
   return found.slice(0, PASSAGES_PER_HIT).map(({ text, attribute, ...more }, n) => ({
@@ -98,6 +99,22 @@ function candidatesOf(hit: Json, rank: number, primaryKey: string | null): Candi
     words: wordsOf(text),
     repeated: 0,
   }));
+}
+
+/**
+ * The passages that a hit names. A search without a vector names none: then a document may have a
+ * field of this name, which cites no text.
+ */
+function namedBy(hit: Json): Found[] {
+  const given = (Array.isArray(hit._passages) ? hit._passages : []) as (Found | null)[];
+  const attribute = String(given[0]?.attribute);
+  const bytes = Buffer.from(textField(hit, attribute)?.text ?? '');
+  return given.flatMap((one) => {
+    const { start, length, score, text } = one ?? ({} as Found);
+    if (!Number.isInteger(start) || bytes.toString('utf8', start, start + length) !== text)
+      return [];
+    return [{ attribute, start, length, score: score!, text }];
+  });
 }
 
 interface Match {

@@ -293,6 +293,17 @@ describe('Passages for a model', () => {
     assert.equal(Buffer.from(body).toString('utf8', at, at + length), cited);
   });
 
+  it('are not what a document has in a field of the same name', () => {
+    const text = 'A whale sings.';
+    const one = { attribute: 'text', start: 0, length: 7, text: 'A whale' };
+    const given = ['mine', [null], [5], [{ ...one, text: 5 }], [{ ...one, attribute: 'title' }]];
+    for (const _passages of [...given, [{ ...one, text: 'A shark' }], [{ ...one, start: '0' }]]) {
+      const [{ id, attribute, text: cited } = {}] = choose([{ id: 1, text, _passages }], 100);
+      assert.deepEqual([id, attribute, cited], [1, 'text', text], JSON.stringify(_passages));
+    }
+    assert.equal(choose([{ id: 1, text, _passages: [{ ...one, id: 2 }] }], 100)[0]!.id, 1);
+  });
+
   it('are of nested texts and of lists, too', () => {
     const cited = (document: object): unknown[] =>
       choose([{ id: 1, ...document }], 100).map((one) => [one.attribute, one.indices, one.text]);
