@@ -1,6 +1,7 @@
 #include "search/request.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <string_view>
 #include <utility>
@@ -12,31 +13,34 @@ std::vector<std::string> StringsOr(const json::Value& value) {
   return value.Strings().value_or(std::vector<std::string>());
 }
 
-// The six bits that a character of base64 stands for; negative: none.
-int Base64Digit(char c) {
-  if (c >= 'A' && c <= 'Z') return c - 'A';
-  if (c >= 'a' && c <= 'z') return c - 'a' + 26;
-  if (c >= '0' && c <= '9') return c - '0' + 52;
-  if (c == '+') return 62;
-  return c == '/' ? 63 : -1;
-}
+// By character of base64, the six bits that it stands for; negative: none.
+constexpr std::array<int8_t, 256> kBase64Digits = [] {
+  std::array<int8_t, 256> digits;
+  digits.fill(-1);
+  int8_t next = 0;
+  for (const char c :
+       std::string_view("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"))
+    digits[static_cast<uint8_t>(c)] = next++;
+  return digits;
+}();
 
 // Decodes numbers in single precision, little endian, in base64.
 std::vector<float> ParseVector(std::string_view text) {
-  std::string bytes;
+  std::vector<char> bytes(text.size());
+  size_t size = 0;
   uint32_t bits = 0;
   int count = 0;
   for (const char c : text) {
-    const int digit = Base64Digit(c);
+    const int digit = kBase64Digits[static_cast<uint8_t>(c)];
     if (digit < 0) break;
     bits = bits << 6 | static_cast<uint32_t>(digit);
     count += 6;
     if (count >= 8) {
       count -= 8;
-      bytes += static_cast<char>(bits >> count & 0xff);
+      bytes[size++] = static_cast<char>(bits >> count & 0xff);
     }
   }
-  std::vector<float> numbers(bytes.size() / sizeof(float));
+  std::vector<float> numbers(size / sizeof(float));
   std::memcpy(numbers.data(), bytes.data(), numbers.size() * sizeof(float));
   return numbers;
 }

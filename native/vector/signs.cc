@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <memory>
+#include <mutex>
 #include <random>
 
 namespace gannet::vector {
@@ -32,6 +34,15 @@ bool Normalise(const float* v, size_t n, float* out) {
   if (!(length > 0)) return false;
   for (size_t i = 0; i < n; ++i) out[i] = static_cast<float>(static_cast<double>(v[i]) / length);
   return true;
+}
+
+// The rotation that was used last, which mostly is the next one as well.
+std::shared_ptr<const Rotation> RotationOf(size_t n) {
+  static std::mutex mutex;
+  static std::shared_ptr<const Rotation> last;  // guarded by the mutex
+  const std::lock_guard lock(mutex);
+  if (last == nullptr || last->size() != n) last = std::make_shared<const Rotation>(n);
+  return last;
 }
 
 }  // namespace
@@ -88,7 +99,7 @@ void SignEncoder::Add(const float* v) {
 
 SignQuery::SignQuery(std::span<const float> v) : bytes_(SignBytes(v.size())) {
   std::vector<float> rotated(bytes_ * 8);
-  if (Normalise(v.data(), v.size(), rotated.data())) Rotation(v.size()).Apply(rotated.data());
+  if (Normalise(v.data(), v.size(), rotated.data())) RotationOf(v.size())->Apply(rotated.data());
   const size_t groups = bytes_ * 2;
   float greatest = 0;
   for (size_t g = 0; g < groups; ++g) {

@@ -1,6 +1,7 @@
 #include "search/vectors/vector_scan.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
 #include <cmath>
@@ -11,7 +12,6 @@
 
 #include "base/parallel_for.h"
 #include "base/stop_point.h"
-#include "bitmap/doc_bits.h"
 #include "search/vectors/greatest.h"
 #include "segment/local_docids.h"
 #include "vector/kernels.h"
@@ -33,16 +33,15 @@ constexpr size_t kKeptPerWanted = 32;
 constexpr size_t kRowsPerSifted = 8;
 // With fewer rows than this for each document wanted, signs exclude too few.
 constexpr size_t kRowsPerNearest = 64;
+// With fewer bytes of signs to compare, a helper wakes up too late.
+constexpr size_t kSharedSignsMin = 8 << 20;
+// Documents whose bytes are requested before they are compared: at most this many, and at most
+// about this many bytes.
+constexpr size_t kAhead = 16, kBytesAhead = 6144;
 // A walk is in vain once it has passed this many times the number of rows expected from the share
 // of candidates.
 constexpr size_t kVainTimes = 3;
 constexpr float kSmallestSimilarity = std::numeric_limits<float>::epsilon();
-
-void RaiseTo(std::atomic<float>& floor, float value) {
-  float known = floor.load(std::memory_order_relaxed);
-  while (known < value && !floor.compare_exchange_weak(known, value, std::memory_order_relaxed)) {
-  }
-}
 
 // Monotonic in the cosine, so bounds of the cosine are bounds of the similarity.
 float Similarity(double cosine) {
@@ -52,6 +51,34 @@ float Similarity(double cosine) {
 bool Nearer(const NearDocument& a, const NearDocument& b) {
   return a.similarity != b.similarity ? a.similarity > b.similarity : a.docid < b.docid;
 }
+
+// Finds the documents of rows. Costs little where each document has one row and rows ascend.
+class DocumentsOfRows {
+ public:
+  explicit DocumentsOfRows(const EmbedderReader& reader) : reader_(reader) {}
+
+  // A local docid.
+  uint32_t LocalOf(uint32_t row) {
+    const auto documents = static_cast<uint32_t>(reader_.docids().size());
+    uint32_t low = local_ + (row - row_), high = documents;
+    if (low >= documents || reader_.rows_of(low).begin > row || reader_.rows_of(low).end <= row) {
+      for (low = 0; low < high;) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (reader_.rows_of(middle).end <= row) {
+          low = middle + 1;
+        } else {
+          high = middle;
+        }
+      }
+    }
+    row_ = row;
+    return local_ = low;
+  }
+
+ private:
+  const EmbedderReader& reader_;
+  uint32_t row_ = 0, local_ = 0;  // of the last call
+};
 
 }  // namespace
 
@@ -71,30 +98,79 @@ struct VectorScan::Batch {
   std::shared_ptr<const std::vector<uint32_t>> local_docids = nullptr;  // null: all
 };
 
+// The bytes of the rows of a document.
+struct VectorScan::Document {
+  uint32_t local = 0, rows = 0;
+  EmbedderReader::ByteRows found;
+
+  // Has the processor read the bytes before they are compared. It does not read ahead across pages,
+  // and scattered rows not at all.
+  void Request(size_t n) const {
+    __builtin_prefetch(found.scales);
+    const size_t size = std::min(rows * n, kBytesAhead);
+    for (size_t at = 0; at < size; at += 64) __builtin_prefetch(found.bytes + at);
+  }
+};
+
+// The candidates of one segment.
+struct VectorScan::Part {
+  const EmbedderReader* reader;
+  const vector::Graph* graph = nullptr;  // null: scan all documents
+  bool all;                              // whether all documents of the segment are wanted
+  DocSet documents = {};                 // used unless all
+  std::optional<std::vector<Sifted>> sifted = std::nullopt;
+  std::shared_ptr<const std::vector<uint32_t>> local_docids = nullptr;  // null: all
+};
+
 struct VectorScan::Bounds {
   float lower, upper;
   uint32_t local;
   const EmbedderReader* reader;
 };
 
-// A cosine that at least `count` documents reach: the smallest of the `count`
-// greatest lower bounds so far.
+// A cosine that at least `count` documents reach: the smallest of the `count` greatest lower bounds
+// so far. It is lowered by more than cosines of equal similarity differ.
 class VectorScan::Floor {
  public:
-  explicit Floor(size_t count) : lowest_(count) {}
+  explicit Floor(size_t count) : count_(count) {}
 
   float value() const { return value_.load(std::memory_order_relaxed); }
-  void Add(float lower_bound) {
-    if (lower_bound <= value()) return;
+  // Takes the lower bound of each document once.
+  void Add(double lower_bound, const EmbedderReader& reader, uint32_t local) {
+    const auto lower = static_cast<float>(lower_bound - kRounding);
+    if (lower <= value()) return;
     const std::lock_guard lock(mutex_);
-    lowest_.Add(lower_bound);
-    RaiseTo(value_, lowest_.smallest());
+    if (lower <= value()) return;
+    if (greatest_.size() == count_) {
+      std::pop_heap(greatest_.begin(), greatest_.end());
+      greatest_.pop_back();
+    }
+    greatest_.push_back({lower, local, &reader});
+    std::push_heap(greatest_.begin(), greatest_.end());
+    if (greatest_.size() == count_) value_ = std::max(value(), greatest_.front().lower);
+  }
+  // Puts cosine_of(reader, local docid) in the place of the lower bounds.
+  template <typename CosineOf>
+  void Sharpen(CosineOf&& cosine_of) {
+    if (greatest_.size() < count_) return;
+    double smallest = 1;
+    for (const Reached& one : greatest_)
+      smallest = std::min(smallest, cosine_of(*one.reader, one.local));
+    value_ = std::max(value(), static_cast<float>(smallest - kRounding));
   }
 
  private:
+  static constexpr double kRounding = 3e-7;
+  struct Reached {
+    float lower;
+    uint32_t local;
+    const EmbedderReader* reader;
+    bool operator<(const Reached& other) const { return lower > other.lower; }  // least first
+  };
+  const size_t count_;
   std::mutex mutex_;
-  Greatest lowest_;  // guarded by mutex_
-  std::atomic<float> value_{-1};
+  std::vector<Reached> greatest_;  // a heap, guarded by mutex_
+  std::atomic<float> value_{-1};   // written with mutex_
 };
 
 VectorScan::~VectorScan() = default;
@@ -209,105 +285,123 @@ VectorScan::Cosines VectorScan::CosinesOf(const Target& target, const vector::By
   return {cosine - error, cosine + error};
 }
 
-// The greatest lower bound of the cosines of a document and the targets, by bytes.
-float VectorScan::LowerBound(const EmbedderReader& reader, EmbedderReader::Rows rows) const {
-  const uint32_t n = reader.dimensions();
-  const EmbedderReader::ByteRows found = reader.Bytes(rows.begin, rows.end);
-  double lower = -1;
-  if (found.bytes == nullptr) return -1;  // damaged
-  for (uint32_t r = 0; r < rows.end - rows.begin; ++r) {
-    for (const Target& target : TargetsOf(r))
-      lower =
-          std::max(lower, CosinesOf(target, found.scales[r], found.bytes + size_t{r} * n, n).lower);
+VectorScan::Cosines VectorScan::BestOf(const Document& document, uint32_t n) const {
+  Cosines best{-1, -1};
+  for (uint32_t r = 0; r < document.rows; ++r) {
+    for (const Target& target : TargetsOf(r)) {
+      const Cosines cosines =
+          CosinesOf(target, document.found.scales[r], document.found.bytes + size_t{r} * n, n);
+      best.lower = std::max(best.lower, cosines.lower);
+      best.upper = std::max(best.upper, cosines.upper);
+    }
   }
-  return static_cast<float>(lower);
+  return best;
 }
 
-std::optional<std::vector<uint32_t>> VectorScan::Sift(const EmbedderReader& reader,
-                                                      const DocSet* documents,
-                                                      std::span<const vector::SignQuery> queries,
-                                                      Floor& floor) const {
+bool VectorScan::SiftBlocks(const EmbedderReader& reader, const DocBits* wanted,
+                            std::span<const vector::SignQuery> queries, size_t begin, size_t end,
+                            Floor& floor, std::vector<SiftedRow>& kept) const {
+  const uint32_t n = reader.dimensions();
+  const uint8_t* block = reader.Signs(begin, end);
+  if (block == nullptr) return false;
+  StopCounter steps;
+  DocumentsOfRows documents_of(reader);
+  // A document raises the floor once, in the part that has its first row.
+  size_t unknown = begin * vector::kSignRows;
+  std::vector<float> estimates(queries.size() * vector::kSignRows);
+  // Documents whose bytes are compared after the signs of the next block, when they have come.
+  std::vector<std::pair<Document, size_t>> probable;  // and their indexes in `kept`
+  // What raises the floor reaches it, even if its signs are wrong.
+  const auto raise = [&] {
+    for (const auto& [document, index] : probable) {
+      const Cosines best = BestOf(document, n);
+      floor.Add(best.lower, reader, document.local);
+      kept[index].upper = static_cast<float>(best.upper);
+    }
+    probable.clear();
+  };
+  for (size_t at = begin; at < end; ++at, block += vector::SignBlockBytes(n)) {
+    uint64_t passed = 0;
+    for (size_t t = 0; t < queries.size(); ++t) {
+      steps.Step(16 + n / 4);
+      passed |= queries[t].AtLeast(block, floor.value(), &estimates[t * vector::kSignRows]);
+    }
+    raise();
+    for (; passed != 0; passed &= passed - 1) {
+      const auto i = static_cast<size_t>(std::countr_zero(passed));
+      const auto row = static_cast<uint32_t>(at * vector::kSignRows + i);
+      if (wanted != nullptr && !wanted->Contains(reader.row_docids()[row])) continue;
+      size_t first = 0, last = queries.size();
+      if (options_.paired) {
+        first = row - reader.rows_of(documents_of.LocalOf(row)).begin;
+        last = std::min(last, first + 1);
+      }
+      float estimate = -2;
+      for (size_t t = first; t < last; ++t)
+        estimate = std::max(estimate, estimates[t * vector::kSignRows + i]);
+      const float upper = estimate + vector::SignError(block, n, i);
+      if (first >= last || upper < floor.value()) continue;
+      kept.push_back({upper, row});
+      if (estimate < floor.value()) continue;
+      // It is probably among the nearest.
+      const uint32_t local = documents_of.LocalOf(row);
+      const EmbedderReader::Rows rows_of = reader.rows_of(local);
+      if (rows_of.begin < unknown) continue;
+      unknown = rows_of.end;
+      steps.Step((4 + n / 16) * (rows_of.end - rows_of.begin));
+      const Document document{local, rows_of.end - rows_of.begin,
+                              reader.Bytes(rows_of.begin, rows_of.end)};
+      if (document.found.bytes == nullptr) continue;  // damaged
+      document.Request(n);
+      probable.emplace_back(document, kept.size() - 1);
+    }
+  }
+  raise();
+  return true;
+}
+
+std::optional<std::vector<VectorScan::Sifted>> VectorScan::Sift(
+    const EmbedderReader& reader, const DocSet* documents,
+    std::span<const vector::SignQuery> queries, Floor& floor) const {
   constexpr size_t kPartBlocks = kPartDocuments / vector::kSignRows;
   const size_t rows = reader.row_count(), blocks = vector::SignBlocks(rows);
-  const uint32_t n = reader.dimensions();
   if (documents != nullptr && documents->size() * kRowsPerSifted < rows) return std::nullopt;
   // If no document has several rows, only the first of paired targets is compared.
   if (options_.paired && rows == reader.embedded().size()) queries = queries.first(1);
   std::optional<DocBits> wanted;
   if (documents != nullptr) wanted.emplace(*documents);
-  struct Kept {
-    float upper;
-    uint32_t row;
-  };
-  std::vector<std::vector<Kept>> kept((blocks + kPartBlocks - 1) / kPartBlocks);
+  std::vector<std::vector<SiftedRow>> kept((blocks + kPartBlocks - 1) / kPartBlocks);
   std::atomic<bool> damaged{false};
-  // The rows of a row's document.
-  const auto document_of = [&](uint32_t row) { return reader.FindRows(reader.row_docids()[row]); };
-  ParallelFor(kept.size(), [&](size_t part) {
+  const auto sift = [&](size_t part) {
     const size_t begin = part * kPartBlocks, end = std::min(blocks, begin + kPartBlocks);
     if (Stops(begin * vector::kSignRows >= options_.untimed_documents)) return;
-    const uint8_t* block = reader.Signs(begin, end);
-    if (block == nullptr) {
+    if (!SiftBlocks(reader, wanted ? &*wanted : nullptr, queries, begin, end, floor, kept[part]))
       damaged = true;
-      return;
-    }
-    StopCounter steps;
-    // A document raises the floor once, in the part that has its first row.
-    size_t unknown = begin * vector::kSignRows;
-    std::vector<float> estimates(queries.size() * vector::kSignRows);
-    for (size_t at = begin; at < end; ++at, block += vector::SignBlockBytes(n)) {
-      uint64_t passed = 0;
-      for (size_t t = 0; t < queries.size(); ++t) {
-        steps.Step(16 + n / 4);
-        passed |= queries[t].AtLeast(block, floor.value(), &estimates[t * vector::kSignRows]);
-      }
-      for (; passed != 0; passed &= passed - 1) {
-        const auto i = static_cast<size_t>(std::countr_zero(passed));
-        const auto row = static_cast<uint32_t>(at * vector::kSignRows + i);
-        if (wanted && !wanted->Contains(reader.row_docids()[row])) continue;
-        size_t first = 0, last = queries.size();
-        if (options_.paired) {
-          first = row - document_of(row).begin;
-          last = std::min(last, first + 1);
-        }
-        float estimate = -2;
-        for (size_t t = first; t < last; ++t)
-          estimate = std::max(estimate, estimates[t * vector::kSignRows + i]);
-        const float upper = estimate + vector::SignError(block, n, i);
-        if (first >= last || upper < floor.value()) continue;
-        kept[part].push_back({upper, row});
-        if (estimate < floor.value()) continue;
-        // It is probably among the nearest.
-        const EmbedderReader::Rows rows_of = document_of(row);
-        if (rows_of.begin < unknown) continue;
-        unknown = rows_of.end;
-        steps.Step((4 + n / 16) * (rows_of.end - rows_of.begin));
-        floor.Add(LowerBound(reader, rows_of));
-      }
-    }
-  });
+  };
+  if (rows * vector::SignBytes(reader.dimensions()) * queries.size() >= kSharedSignsMin) {
+    ParallelFor(kept.size(), sift);
+  } else {
+    for (size_t part = 0; part < kept.size(); ++part) sift(part);
+  }
   if (damaged) return std::nullopt;
-  std::vector<uint32_t> locals;
+  std::vector<Sifted> sifted;
+  DocumentsOfRows documents_of(reader);
   for (const auto& part : kept) {
-    for (const Kept& one : part) {
+    for (const SiftedRow& one : part) {
       if (one.upper < floor.value()) continue;
-      const int64_t local = reader.local_docids().Find(reader.row_docids()[one.row]);
-      if (local >= 0 && (locals.empty() || locals.back() != local))
-        locals.push_back(static_cast<uint32_t>(local));
+      const uint32_t local = documents_of.LocalOf(one.row);
+      if (sifted.empty() || sifted.back().local != local) {
+        sifted.push_back({one.upper, local});
+      } else {
+        sifted.back().upper = std::max(sifted.back().upper, one.upper);
+      }
     }
   }
-  return locals;
+  return sifted;
 }
 
-std::vector<VectorScan::Batch> VectorScan::BatchesOf(const DocSet& candidates,
-                                                     size_t nearest) const {
-  struct Part {
-    const EmbedderReader* reader;
-    const vector::Graph* graph;  // null: scan all documents
-    bool all;                    // whether all documents of the segment are wanted
-    DocSet documents;            // used unless all
-    std::shared_ptr<const std::vector<uint32_t>> local_docids;
-  };
+std::vector<VectorScan::Batch> VectorScan::BatchesOf(const DocSet& candidates, size_t nearest,
+                                                     Floor& floor) const {
   std::vector<Part> parts;
   size_t walks = 0;
   const bool everything = candidates.size() == snapshot_.documents.size();
@@ -315,7 +409,7 @@ std::vector<VectorScan::Batch> VectorScan::BatchesOf(const DocSet& candidates,
   for (const auto& segment : snapshot_.segments) {
     const EmbedderReader* reader = segment->vectors->Find(embedder_.name);
     if (reader == nullptr || reader->row_count() == 0) continue;
-    Part part{reader, nullptr, everything && segment->all_live(), {}, nullptr};
+    Part part{.reader = reader, .all = everything && segment->all_live()};
     const bool graph = may_walk && segment->graphs != nullptr;
     if (!part.all || graph) {
       part.documents = reader->embedded() & candidates;
@@ -325,7 +419,6 @@ std::vector<VectorScan::Batch> VectorScan::BatchesOf(const DocSet& candidates,
     if (part.graph != nullptr) ++walks;
     parts.push_back(std::move(part));
   }
-  Floor floor(std::max<size_t>(nearest, 1));
   const auto sifts = [&](const EmbedderReader& reader) {
     return nearest > 0 && reader.has_signs() && reader.row_count() > Tuned().signed_rows_min &&
            reader.row_count() / kRowsPerNearest >= nearest;
@@ -341,28 +434,40 @@ std::vector<VectorScan::Batch> VectorScan::BatchesOf(const DocSet& candidates,
   }
   const auto prepare = [&](size_t p) {
     Part& part = parts[p];
-    std::optional<std::vector<uint32_t>> found;
-    if (part.graph != nullptr) found = Walk(*part.reader, *part.graph, part.documents, nearest);
-    if (!found && !queries.empty() && sifts(*part.reader))
-      found = Sift(*part.reader, part.all ? nullptr : &part.documents, queries, floor);
-    if (found) {
-      part.local_docids = std::make_shared<const std::vector<uint32_t>>(std::move(*found));
-    } else if (!part.all) {
-      const auto local_docids = std::make_shared<std::vector<uint32_t>>();
-      local_docids->reserve(part.documents.size());
-      segment::ForEachLocal(part.reader->local_docids(), part.documents,
-                            [&](uint32_t local, uint32_t) { local_docids->push_back(local); });
-      part.local_docids = local_docids;
+    if (part.graph != nullptr) {
+      if (auto found = Walk(*part.reader, *part.graph, part.documents, nearest)) {
+        part.local_docids = std::make_shared<const std::vector<uint32_t>>(std::move(*found));
+        return;
+      }
     }
+    if (!queries.empty() && sifts(*part.reader)) {
+      part.sifted = Sift(*part.reader, part.all ? nullptr : &part.documents, queries, floor);
+      if (part.sifted) return;
+    }
+    if (part.all) return;
+    const auto local_docids = std::make_shared<std::vector<uint32_t>>();
+    local_docids->reserve(part.documents.size());
+    segment::ForEachLocal(part.reader->local_docids(), part.documents,
+                          [&](uint32_t local, uint32_t) { local_docids->push_back(local); });
+    part.local_docids = local_docids;
   };
   if (walks > 1) {
     ParallelFor(parts.size(), prepare);
   } else {
     for (size_t p = 0; p < parts.size(); ++p) prepare(p);
   }
+  floor.Sharpen(
+      [&](const EmbedderReader& reader, uint32_t local) { return BestCosine(reader, local); });
   std::vector<Batch> batches;
   size_t before = 0;
-  for (const Part& part : parts) {
+  for (Part& part : parts) {
+    if (part.sifted) {
+      const auto local_docids = std::make_shared<std::vector<uint32_t>>();
+      for (const Sifted& one : *part.sifted) {
+        if (one.upper >= floor.value()) local_docids->push_back(one.local);
+      }
+      part.local_docids = local_docids;
+    }
     const auto end = static_cast<uint32_t>(
         part.local_docids == nullptr ? part.reader->docids().size() : part.local_docids->size());
     for (uint32_t begin = 0; begin < end;) {
@@ -376,12 +481,13 @@ std::vector<VectorScan::Batch> VectorScan::BatchesOf(const DocSet& candidates,
   return batches;
 }
 
-// Calls take(local docid, lower, upper) for each document of the batch that has an embedding.
+// Calls take(local docid, lower, upper) for each document of the batch that has an embedding, with
+// the bounds of its best cosine.
 template <typename Take>
 void VectorScan::Scan(const Batch& batch, Take&& take) const {
   const EmbedderReader& reader = *batch.reader;
   const uint32_t n = reader.dimensions();
-  if (reader.row_count() == 0) return;
+  if (reader.row_count() == 0 || batch.begin == batch.end) return;
   const auto local_at = [&](uint32_t i) {
     return batch.local_docids == nullptr ? i : (*batch.local_docids)[i];
   };
@@ -409,61 +515,61 @@ void VectorScan::Scan(const Batch& batch, Take&& take) const {
         for (const Target& target : TargetsOf(r))
           distance = std::min(distance, vector::HammingDistance(target.bits.data(), row, words));
       }
-      const float similarity = Similarity(1 - 2.0 * distance / static_cast<double>(words * 64));
-      take(local, similarity, similarity);
+      const double cosine = 1 - 2.0 * distance / static_cast<double>(words * 64);
+      take(local, cosine, cosine);
     }
     return;
   }
   const EmbedderReader::ByteRows all =
       dense ? reader.Bytes(first_row, last_row) : EmbedderReader::ByteRows{};
-  for (uint32_t i = batch.begin; i < batch.end; ++i) {
+  std::array<Document, kAhead> requested;
+  const auto ahead = static_cast<uint32_t>(std::clamp<size_t>(kBytesAhead / n, 1, kAhead));
+  for (uint32_t i = batch.begin; i < batch.end + ahead; ++i) {
+    Document& document = requested[i % ahead];
+    if (i >= batch.begin + ahead && document.found.bytes != nullptr) {
+      const Cosines best = BestOf(document, n);
+      take(document.local, best.lower, best.upper);
+    }
+    if (i >= batch.end) continue;
     const uint32_t local = local_at(i);
     const auto rows = reader.rows_of(local);
-    steps.Step(4 + n / 16 * (rows.end - rows.begin));
+    document = {local, rows.end - rows.begin, {}};
+    steps.Step(4 + n / 16 * document.rows);
     if (rows.empty()) continue;
-    EmbedderReader::ByteRows found;
+    // No bytes are found where they are damaged: the segment has been marked.
     if (!dense) {
-      found = reader.Bytes(rows.begin, rows.end);
+      document.found = reader.Bytes(rows.begin, rows.end);
     } else if (all.bytes != nullptr) {
-      found = {all.bytes + size_t{rows.begin - first_row} * n,
-               all.scales + (rows.begin - first_row)};
+      document.found = {all.bytes + size_t{rows.begin - first_row} * n,
+                        all.scales + (rows.begin - first_row)};
     }
-    if (found.bytes == nullptr) continue;  // damaged: the segment has been marked
-    double lower = -1, upper = -1;
-    for (uint32_t r = 0; r < rows.end - rows.begin; ++r) {
-      for (const Target& target : TargetsOf(r)) {
-        const Cosines cosines = CosinesOf(target, found.scales[r], found.bytes + size_t{r} * n, n);
-        lower = std::max(lower, cosines.lower);
-        upper = std::max(upper, cosines.upper);
-      }
-    }
-    take(local, Similarity(lower), Similarity(upper));
+    if (document.found.bytes != nullptr) document.Request(n);
   }
 }
 
-float VectorScan::Compare(const EmbedderReader& reader, uint32_t local) const {
+double VectorScan::BestCosine(const EmbedderReader& reader, uint32_t local) const {
   StopPoint();
   const auto rows = reader.rows_of(local);
-  float best = 0;
+  double best = -1;
   for (uint32_t row = rows.begin; row < rows.end; ++row)
-    best = std::max(best, CompareRow(reader, row, row - rows.begin));
+    best = std::max(best, CosineOfRow(reader, row, row - rows.begin));
   return best;
 }
 
-float VectorScan::CompareRow(const EmbedderReader& reader, uint32_t row, uint32_t n) const {
+double VectorScan::CosineOfRow(const EmbedderReader& reader, uint32_t row, uint32_t n) const {
   double best = -1;
   if (reader.binary_quantised()) {
     const uint64_t* bits = reader.Bits(row, row + 1);
-    if (bits == nullptr) return 0;  // damaged
+    if (bits == nullptr) return -1;  // damaged
     const size_t words = vector::BitWords(reader.dimensions());
     for (const Target& target : TargetsOf(n)) {
       const uint32_t distance = vector::HammingDistance(target.bits.data(), bits, words);
       best = std::max(best, 1 - 2.0 * distance / static_cast<double>(words * 64));
     }
-    return Similarity(best);
+    return best;
   }
   const std::span<const float> numbers = reader.Row(row);
-  if (numbers.empty()) return 0;  // damaged
+  if (numbers.empty()) return -1;  // damaged
   const double length = std::sqrt(vector::Dot(numbers.data(), numbers.data(), numbers.size()));
   for (const Target& target : TargetsOf(n)) {
     const double product = length * target.length;
@@ -472,33 +578,25 @@ float VectorScan::CompareRow(const EmbedderReader& reader, uint32_t row, uint32_
                   ? 1
                   : vector::Dot(numbers.data(), target.vector.data(), numbers.size()) / product);
   }
-  return Similarity(best);
+  return best;
 }
 
 std::vector<NearRow> VectorScan::NearestRows(const EmbedderReader& reader,
                                              EmbedderReader::Rows rows) const {
   std::vector<NearRow> nearest;
   for (uint32_t row = rows.begin; row < rows.end; ++row)
-    nearest.push_back({row, CompareRow(reader, row, row - rows.begin)});
+    nearest.push_back({row, Similarity(CosineOfRow(reader, row, row - rows.begin))});
   std::stable_sort(nearest.begin(), nearest.end(),
                    [](const NearRow& a, const NearRow& b) { return a.similarity > b.similarity; });
   return nearest;
 }
 
 std::vector<VectorScan::Bounds> VectorScan::PossiblyNearest(
-    const std::vector<std::vector<Bounds>>& found, size_t count) {
-  Greatest lowest(count);
-  size_t kept = 0;
-  for (const auto& batch : found) {
-    kept += batch.size();
-    for (const Bounds& bounds : batch) lowest.Add(bounds.lower);
-  }
-  const float lower_bound = lowest.smallest();
+    const std::vector<std::vector<Bounds>>& found, float floor) {
   std::vector<Bounds> possible;
-  possible.reserve(std::min(kept, 4 * count + 64));
   for (const auto& batch : found) {
     for (const Bounds& bounds : batch) {
-      if (bounds.upper >= lower_bound) possible.push_back(bounds);
+      if (bounds.upper >= floor) possible.push_back(bounds);
     }
   }
   StopCounter steps;
@@ -510,25 +608,22 @@ std::vector<VectorScan::Bounds> VectorScan::PossiblyNearest(
 }
 
 std::vector<NearDocument> VectorScan::Nearest(const DocSet& candidates, size_t count) const {
-  const std::vector<Batch> batches = BatchesOf(candidates, count);
+  Floor sifted(count);
+  const std::vector<Batch> batches = BatchesOf(candidates, count, sifted);
   const size_t documents =
       batches.empty() ? 0 : batches.back().before + batches.back().end - batches.back().begin;
   count = std::min(count, std::max<size_t>(documents, 1));
 
-  std::atomic<float> floor{-1};  // at least `count` documents are certainly this near
+  Floor floor(count);
   std::vector<std::vector<Bounds>> found(batches.size());
   const auto scan = [&](size_t p) {
     if (Stops(batches[p].before >= options_.untimed_documents)) return;
-    Greatest lowest(count);
     std::vector<Bounds>& kept = found[p];
-    float lower_bound = floor.load(std::memory_order_relaxed);
-    Scan(batches[p], [&](uint32_t local, float lower, float upper) {
-      if (upper < lower_bound) return;
-      kept.push_back({lower, upper, local, batches[p].reader});
-      lowest.Add(lower);
-      lower_bound = std::max(lower_bound, lowest.smallest());
+    Scan(batches[p], [&](uint32_t local, double lower, double upper) {
+      if (upper < static_cast<double>(floor.value())) return;
+      kept.push_back({Similarity(lower), Similarity(upper), local, batches[p].reader});
+      floor.Add(lower, *batches[p].reader, local);
     });
-    RaiseTo(floor, lowest.smallest());
   };
   const bool shared = documents >= kSharedDocumentsMin;
   if (shared) {
@@ -537,13 +632,14 @@ std::vector<NearDocument> VectorScan::Nearest(const DocSet& candidates, size_t c
     for (size_t p = 0; p < batches.size(); ++p) scan(p);
   }
 
-  const std::vector<Bounds> compared = PossiblyNearest(found, count);
+  const std::vector<Bounds> compared =
+      PossiblyNearest(found, Similarity(static_cast<double>(floor.value())));
   std::vector<NearDocument> nearest(compared.size());
   const auto compare = [&](size_t i) {
     const Bounds& bounds = compared[i];
     const float similarity = bounds.lower == bounds.upper && bounds.reader->binary_quantised()
                                  ? bounds.lower
-                                 : Compare(*bounds.reader, bounds.local);
+                                 : Similarity(BestCosine(*bounds.reader, bounds.local));
     nearest[i] = {bounds.reader->docids()[bounds.local], similarity};
   };
   // By decreasing upper bound, until none of the rest can be as near as the last one wanted.
@@ -575,19 +671,21 @@ std::vector<NearDocument> VectorScan::Nearest(const DocSet& candidates, size_t c
 }
 
 DocSet VectorScan::AtLeast(const DocSet& candidates, double score) const {
-  const std::vector<Batch> batches = BatchesOf(candidates);
+  Floor floor(1);
+  const std::vector<Batch> batches = BatchesOf(candidates, 0, floor);
   const size_t documents =
       batches.empty() ? 0 : batches.back().before + batches.back().end - batches.back().begin;
   std::vector<std::vector<DocId>> found(batches.size());
   const auto scan = [&](size_t p) {
     if (Stops(batches[p].before >= options_.untimed_documents)) return;
     const EmbedderReader& reader = *batches[p].reader;
-    Scan(batches[p], [&](uint32_t local, float lower, float upper) {
+    Scan(batches[p], [&](uint32_t local, double lower, double upper) {
       const auto passes = [&](float similarity) {
         return static_cast<double>(Score(similarity)) >= score;
       };
-      if (!passes(upper)) return;
-      if (passes(lower) || (!reader.binary_quantised() && passes(Compare(reader, local)))) {
+      if (!passes(Similarity(upper))) return;
+      if (passes(Similarity(lower)) ||
+          (!reader.binary_quantised() && passes(Similarity(BestCosine(reader, local))))) {
         found[p].push_back(reader.docids()[local]);
       }
     });

@@ -28,6 +28,7 @@
 #include "base/deadline.h"
 #include "base/ids.h"
 #include "base/tuning.h"
+#include "bitmap/doc_bits.h"
 #include "bitmap/docset.h"
 #include "index/snapshot.h"
 #include "vector/quantise.h"
@@ -91,26 +92,41 @@ class VectorScan {
   struct Target;
   struct Batch;
   struct Bounds;
+  struct Document;
+  struct Part;
   class Floor;
+  // A document that its signs do not exclude from the nearest, and a row of one.
+  struct Sifted {
+    float upper;  // bound of its best cosine, by signs or by bytes
+    uint32_t local;
+  };
+  struct SiftedRow {
+    float upper;
+    uint32_t row;
+  };
 
   std::span<const Target> TargetsOf(size_t n) const;
-  // The documents of `found` that may be among the `count` nearest, by decreasing upper bound.
+  // The documents of `found` whose upper bound reaches `floor`, by decreasing upper bound.
   static std::vector<Bounds> PossiblyNearest(const std::vector<std::vector<Bounds>>& found,
-                                             size_t count);
-  // nearest: number of the nearest documents wanted, which may be searched in graphs; 0: scan all.
-  std::vector<Batch> BatchesOf(const DocSet& candidates, size_t nearest = 0) const;
+                                             float floor);
+  // nearest: number of the nearest documents wanted, which graphs and signs may choose; 0: scan
+  // all. Raises the floor by what it learns.
+  std::vector<Batch> BatchesOf(const DocSet& candidates, size_t nearest, Floor& floor) const;
   // The documents of `documents` that a graph finds near the targets, as ascending local docids.
   // nullopt: scan the documents instead.
   std::optional<std::vector<uint32_t>> Walk(const EmbedderReader& reader,
                                             const vector::Graph& graph, const DocSet& documents,
                                             size_t nearest) const;
-  // The documents, of a segment with signs, that their signs do not exclude from the nearest, as
-  // ascending local docids. documents: null for all. queries: the targets. nullopt: scan the
-  // documents instead.
-  std::optional<std::vector<uint32_t>> Sift(const EmbedderReader& reader, const DocSet* documents,
-                                            std::span<const vector::SignQuery> queries,
-                                            Floor& floor) const;
-  float LowerBound(const EmbedderReader& reader, EmbedderReader::Rows rows) const;
+  // Chooses among the documents of a segment with signs, by ascending local docid. documents: null
+  // for all. queries: the targets. nullopt: scan the documents instead.
+  std::optional<std::vector<Sifted>> Sift(const EmbedderReader& reader, const DocSet* documents,
+                                          std::span<const vector::SignQuery> queries,
+                                          Floor& floor) const;
+  // The same for blocks [begin, end), without a last look at the floor. wanted: null for all.
+  // False: they are damaged.
+  bool SiftBlocks(const EmbedderReader& reader, const DocBits* wanted,
+                  std::span<const vector::SignQuery> queries, size_t begin, size_t end,
+                  Floor& floor, std::vector<SiftedRow>& kept) const;
   // Whether to stop. timed: also after the deadline, not only if the search is cancelled.
   bool Stops(bool timed) const;
   // The bounds of the cosine of a target and a row of bytes.
@@ -119,11 +135,13 @@ class VectorScan {
   };
   static Cosines CosinesOf(const Target& target, const vector::ByteScale& scale,
                            const int8_t* bytes, uint32_t n);
+  // The greatest bounds of the cosines of a document's rows and the targets.
+  Cosines BestOf(const Document& document, uint32_t n) const;
   template <typename Take>
   void Scan(const Batch& batch, Take&& take) const;
-  float Compare(const EmbedderReader& reader, uint32_t local) const;
-  // The similarity of the n-th row of a document.
-  float CompareRow(const EmbedderReader& reader, uint32_t row, uint32_t n) const;
+  // In single precision: of a document, and of its n-th row.
+  double BestCosine(const EmbedderReader& reader, uint32_t local) const;
+  double CosineOfRow(const EmbedderReader& reader, uint32_t row, uint32_t n) const;
 
   const index::Snapshot& snapshot_;
   const index::EmbedderSettings& embedder_;
