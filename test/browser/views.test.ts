@@ -281,8 +281,17 @@ describe('Every view of the page, in a browser', () => {
       const focused = (): Promise<string> =>
         page.evaluate(() => {
           const { activeElement } = (globalThis as any).document;
-          return activeElement.labels?.[0]?.textContent ?? activeElement.textContent;
+          return (activeElement.labels?.[0] ?? activeElement).textContent.trim();
         });
+      const atLabel = (label: string): Promise<unknown> =>
+        page.locator(`:focus[aria-label="${label}"]`).waitFor();
+      /** Chooses an option of the field with the focus, which keeps it. */
+      const choose = async (value: string): Promise<void> => {
+        const chosen = (): Promise<string> =>
+          page.evaluate(() => (globalThis as any).document.activeElement.value);
+        for (let n = 0; n < 20 && (await chosen()) !== value; n++) await press('ArrowDown');
+        assert.equal(await chosen(), value);
+      };
       await open(tab, 'search/books');
       await page.getByRole('searchbox').waitFor();
       assert.equal(await focused(), 'Search');
@@ -307,6 +316,60 @@ describe('Every view of the page, in a browser', () => {
       await press('Escape');
       await page.getByRole('dialog').waitFor({ state: 'detached' });
       assert.equal(await focused(), 'Create an index');
+      // The conditions of a filter.
+      await open(tab, 'documents/books');
+      await page.getByRole('button', { name: 'Conditions' }).focus();
+      await press('Enter');
+      await page.getByRole('button', { name: 'Condition', exact: true }).waitFor();
+      await press('Tab', 'Tab');
+      assert.equal(await focused(), 'Condition');
+      await press('Enter');
+      await atLabel('Attribute');
+      await choose('year');
+      await press('Tab');
+      await atLabel('Operator');
+      await choose('>');
+      await press('Tab');
+      await atLabel('Value');
+      await page.keyboard.type('1900');
+      await press('Tab', 'Tab', 'Tab');
+      assert.equal(await focused(), 'Condition');
+      await press('Enter');
+      await atLabel('Attribute');
+      // The second one goes, and then the first.
+      for (let n = 0; n < 4; n++) await press('Tab');
+      await atLabel('Remove');
+      await press('Enter');
+      await atLabel('Attribute');
+      const filter = page.getByLabel('Filter', { exact: true });
+      assert.equal(await filter.inputValue(), 'year > 1900');
+      await press('Shift+Tab', 'Enter');
+      await page.waitForURL(/filter=year/);
+      assert.equal(await focused(), 'Apply');
+      await press('Tab', 'Tab', 'Tab', 'Tab', 'Tab');
+      await atLabel('Remove');
+      await press('Enter');
+      await page.getByLabel('Attribute').waitFor({ state: 'detached' });
+      assert.equal(await focused(), 'Condition');
+      // A draft of settings next to the live index.
+      await open(tab, DRAFT);
+      const query = page.getByRole('region', { name: 'Known queries' }).getByRole('link').last();
+      await query.focus();
+      const name = await focused();
+      await press('Enter');
+      await page.locator(':focus[aria-current="true"]').waitFor();
+      assert.equal(await focused(), name);
+      await press('Tab');
+      for (const what of ['Apply to books', 'Discard the draft']) {
+        assert.equal(await focused(), what);
+        await press('Enter');
+        await page.getByRole('dialog').waitFor();
+        await press('Escape');
+        await page.getByRole('dialog').waitFor({ state: 'detached' });
+        assert.equal(await focused(), what);
+        await press('Tab');
+      }
+      assert.equal(await focused(), 'Change its settings');
     });
   });
 

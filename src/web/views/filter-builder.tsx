@@ -1,5 +1,5 @@
 import type { FacetSearchResponse } from '../../contract/responses.ts';
-import { useId, useState } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { pathOf } from '../client.ts';
 import {
   arity,
@@ -86,12 +86,35 @@ interface GroupProps {
   onChange(group: Group): void;
 }
 
+/** `next`: the part of the list that gets the focus once it is shown; without it, `adder` does. */
+function useNextFocus() {
+  const list = useRef<HTMLUListElement>(null);
+  const adder = useRef<HTMLButtonElement>(null);
+  const next = useRef<number | null>(null);
+  useLayoutEffect(() => {
+    if (next.current === null) return;
+    const part = list.current?.children[next.current];
+    (part?.querySelector<HTMLElement>('select, button') ?? adder.current)?.focus();
+    next.current = null;
+  });
+  return { list, adder, next };
+}
+
 function GroupRows({ uid, group, attributes, onChange }: GroupProps): JSX.Element {
   const { kind, parts } = group;
   const set = (next: readonly Filter[]): void => onChange({ ...group, parts: next });
   const replace = (at: number, next: Filter): void =>
     set(parts.map((part, position) => (position === at ? next : part)));
   const added = (): Condition => condition(attributes[0]?.attribute ?? '', firstOf(attributes[0]));
+  const { list, adder, next } = useNextFocus();
+  const add = (part: Filter): void => {
+    next.current = parts.length;
+    set([...parts, part]);
+  };
+  const remove = (at: number): void => {
+    next.current = Math.min(at, parts.length - 2);
+    set(parts.filter((_, position) => position !== at));
+  };
   return (
     <>
       {parts.length > 1 ? (
@@ -109,31 +132,28 @@ function GroupRows({ uid, group, attributes, onChange }: GroupProps): JSX.Elemen
           ))}
         </div>
       ) : null}
-      <ul class="conditions">
+      <ul ref={list} class="conditions">
         {parts.map((part, at) => (
           <li key={at}>
             <Part
               uid={uid}
               part={part}
               attributes={attributes}
-              onChange={(next) => replace(at, next)}
-              onRemove={() => set(parts.filter((_, position) => position !== at))}
+              onChange={(changed) => replace(at, changed)}
+              onRemove={() => remove(at)}
             />
           </li>
         ))}
       </ul>
       <p class="buttons">
-        <button type="button" class="quiet" onClick={() => set([...parts, added()])}>
+        <button ref={adder} type="button" class="quiet" onClick={() => add(added())}>
           <Icon name="plus" /> Condition
         </button>
         <button
           type="button"
           class="quiet"
           onClick={() =>
-            set([
-              ...parts,
-              { kind: kind === 'all' ? 'any' : 'all', not: false, parts: [added(), added()] },
-            ])
+            add({ kind: kind === 'all' ? 'any' : 'all', not: false, parts: [added(), added()] })
           }
         >
           <Icon name="plus" /> Group
@@ -185,14 +205,26 @@ function Part({ uid, part, attributes, onChange, onRemove }: PartProps): JSX.Ele
       {part.kind === 'text' ? (
         <code class="grow">{part.text}</code>
       ) : (
-        <ConditionFields
-          // What is known of values belongs to the attribute.
-          key={part.attribute}
-          uid={uid}
-          part={part}
-          attributes={attributes}
-          onChange={onChange}
-        />
+        <>
+          <Choose
+            label="Attribute"
+            value={part.attribute}
+            options={attributes.map((one) => one.attribute)}
+            onChoose={(name) => {
+              const other = attributes.find((one) => one.attribute === name);
+              const isAllowed = other?.operators.includes(part.operator) === true;
+              onChange(condition(name, isAllowed ? part.operator : firstOf(other)));
+            }}
+          />
+          <ConditionFields
+            // What is known of values belongs to the attribute.
+            key={part.attribute}
+            uid={uid}
+            part={part}
+            attributes={attributes}
+            onChange={onChange}
+          />
+        </>
       )}
       {buttons}
     </div>
@@ -261,16 +293,6 @@ function ConditionFields({ uid, part, attributes, onChange }: ConditionProps): J
   const fields = Array.from({ length: count ?? values.length + 1 }, (_, at) => values[at] ?? '');
   return (
     <>
-      <Choose
-        label="Attribute"
-        value={attribute}
-        options={attributes.map((one) => one.attribute)}
-        onChoose={(next) => {
-          const other = attributes.find((one) => one.attribute === next);
-          const isAllowed = other?.operators.includes(operator) === true;
-          onChange(condition(next, isAllowed ? operator : firstOf(other)));
-        }}
-      />
       <Choose
         label="Operator"
         value={operator}
