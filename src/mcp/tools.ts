@@ -3,7 +3,7 @@
  * of a server, which check the rights of the caller and the arguments.
  */
 
-import { losslessText, parseJson, plainNumbers } from '../base/json.ts';
+import { JsonNumber, losslessText, parseJson, plainNumbers } from '../base/json.ts';
 import { declared } from '../contract/declare.ts';
 import { validator, type Validator } from '../contract/validator.ts';
 import type { Schema } from '../contract/schema.ts';
@@ -258,7 +258,9 @@ export function assistantOf(peer: Peer, allowsWrites: boolean, version: string):
       const tool = tools.find((one) => one.name === name);
       if (tool === undefined) return { fault: `There is no tool \`${name}\`.` };
       // Models send null for what they leave out.
-      const present = Object.entries(given).filter(([, value]) => value !== null);
+      const present = Object.entries(given)
+        .filter(([, value]) => value !== null)
+        .map(([name, value]) => [name, wholeNumber(value)]);
       const checked = validatorOf(tool).validate(Object.fromEntries(present));
       if (!checked.ok) return { fault: checked.error.message };
       try {
@@ -270,6 +272,11 @@ export function assistantOf(peer: Peer, allowsWrites: boolean, version: string):
       }
     },
   };
+}
+
+/** Some clients write whole numbers with a fraction, which JSON Schema calls integers. */
+function wholeNumber(value: unknown): unknown {
+  return value instanceof JsonNumber && Number.isSafeInteger(value.value) ? value.value : value;
 }
 
 function readMessages(json: Buffer): unknown {

@@ -395,7 +395,8 @@ describe('Assistants', () => {
       for (const [name, given, expected] of [
         ['get_document', `"id":${id}`, long],
         ['get_document', `"id":"${id}"`, long],
-        ['search', '"q":"whale"', `"hits":[${long}]`],
+        ['get_document', '"id":5.0', '{"id":5}'],
+        ['search', '"q":"whale","limit":5.0', `"hits":[${long}]`],
         ['passages', '"q":"whale"', `"id":${id},`],
         ['describe_index', '"indexUid":"exact"', long],
         ['similar', `"id":${id},"embedder":"e"`, '"hits":[{"id":5}]'],
