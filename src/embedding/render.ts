@@ -245,9 +245,10 @@ function rowsOf(
   const known = new Map(stored.map(([fragment, hash]) => [hash, fragment]));
   const rows = texts.map(({ fragment, value, span }): RenderedRow => {
     const hash = hashOf(typeof value === 'string' ? value : JSON.stringify(value));
-    const kept = stored.some((row) => row[0] === fragment && row[1] === hash)
-      ? fragment
-      : known.get(hash);
+    const isSame = stored.some((row) => row[0] === fragment && row[1] === hash);
+    // A passage may move in its text.
+    const moved = span[1] > 0 ? known.get(hash) : undefined;
+    const kept = isSame ? fragment : moved;
     if (kept !== undefined) return { fragment, hash, span, input: null, kept };
     return { fragment, hash, span, input: { value }, kept: 0 };
   });
