@@ -18,6 +18,7 @@ const HYBRID: Body = {
   vector: [1, 0],
   hybrid: { embedder: 'given' },
 };
+const CUT: Body = { ...HYBRID, hybrid: { embedder: 'cut' } };
 const GROUPED: Body = { ...PLAIN, groupBy: { attribute: 'kind' } };
 const BASES: Record<string, Body> = {
   q: { showRankingScore: true },
@@ -27,6 +28,7 @@ const BASES: Record<string, Body> = {
   highlightPreTag: FORMATTED,
   highlightPostTag: FORMATTED,
   hybrid: HYBRID,
+  showPassages: CUT,
   groupBy: GROUPED,
 };
 
@@ -72,7 +74,14 @@ describe('Declared defaults of a search', () => {
     await server.finish('PATCH', '/indexes/many/settings', {
       body: {
         filterableAttributes: ['kind'],
-        embedders: { given: { source: 'userProvided', dimensions: 2 } },
+        embedders: {
+          given: { source: 'userProvided', dimensions: 2 },
+          // It is never asked, since documents and queries have vectors.
+          cut: {
+            ...{ source: 'ollama', url: 'http://127.0.0.1:1/api/embed', model: 'none' },
+            ...{ dimensions: 2, chunks: { attribute: 'text' } },
+          },
+        },
       },
     });
     const filler = Array.from({ length: 30 }, (_, n) => `filler${n}`).join(' ');
@@ -81,7 +90,7 @@ describe('Declared defaults of a search', () => {
         id,
         text: `${id % 3 === 0 ? 'words' : 'word'} ${filler}`,
         kind: id % 30,
-        _vectors: { given: [Math.cos(id), Math.sin(id)] },
+        _vectors: { given: [Math.cos(id), Math.sin(id)], cut: [Math.cos(id), Math.sin(id)] },
       })),
     });
   });
