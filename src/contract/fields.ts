@@ -75,7 +75,7 @@ export function covers(entry: string, field: string): boolean {
 }
 
 /** Names with a star at the end, at the start, or at both; others match only themselves. */
-function matchesPattern(pattern: string, field: string): boolean {
+export function matchesPattern(pattern: string, field: string): boolean {
   if (pattern === '*') return true;
   const open = pattern.startsWith('*');
   const close = pattern.endsWith('*');

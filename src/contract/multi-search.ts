@@ -3,6 +3,7 @@
  */
 import { ApiError, featureNotEnabled, type ErrorCode } from './errors.ts';
 import type { FeatureSet } from './features.ts';
+import { covers, matchesPattern } from './fields.ts';
 import { NO_NETWORK } from './network.ts';
 import type { Network } from './responses.ts';
 import {
@@ -73,11 +74,8 @@ function measuresFault({ facetsByIndex, facetStats }: Federation): ApiError | nu
 
 /** Whether an item of a list of facets can select an attribute: itself, or one below it. */
 function mayCount(facet: string, attribute: string): boolean {
-  const [begins, ends] = [!facet.startsWith('*'), !facet.endsWith('*')];
-  if (begins && ends) return attribute === facet || attribute.startsWith(`${facet}.`);
-  const text = facet.replace(/^\*|\*$/g, '');
-  if (begins) return attribute.startsWith(text);
-  return ends ? attribute.endsWith(text) : attribute.includes(text);
+  const isPattern = facet.startsWith('*') || facet.endsWith('*');
+  return isPattern ? matchesPattern(facet, attribute) : covers(facet, attribute);
 }
 
 function separateFault(query: MultiSearchQuery, position: number): ApiError | null {

@@ -242,14 +242,13 @@ function rowsOf(
   stored: readonly StoredRow[],
   always: boolean,
 ): RenderedRow[] | null {
-  const known = new Map(stored.map(([fragment, hash]) => [hash, fragment]));
   const rows = texts.map(({ fragment, value, span }): RenderedRow => {
     const hash = hashOf(typeof value === 'string' ? value : JSON.stringify(value));
-    const isSame = stored.some((row) => row[0] === fragment && row[1] === hash);
+    const equal = stored.filter(([, text]) => text === hash);
     // A passage may move in its text.
-    const moved = span[1] > 0 ? known.get(hash) : undefined;
-    const kept = isSame ? fragment : moved;
-    if (kept !== undefined) return { fragment, hash, span, input: null, kept };
+    const moved = span[1] > 0 ? equal.at(-1) : undefined;
+    const same = equal.find(([number]) => number === fragment) ?? moved;
+    if (same !== undefined) return { fragment, hash, span, input: null, kept: same[0] };
     return { fragment, hash, span, input: { value }, kept: 0 };
   });
   const isStored = ({ fragment, hash, span }: RenderedRow, at: number): boolean => {
